@@ -24,6 +24,10 @@ public struct UpstreamSettings: Sendable {
   /// The paths that resemble an endpoint path but are not endpoints, such as `/oauth/token_key`. `*` matches one
   /// segment that consists of letters, digits and a few other characters (`NotEndpointPattern`).
   public var notEndpoints: [String] = []
+  /// The prefixes of the paths, besides the authorization endpoints, whose answers may complete a sign-in. The gateway
+  /// claims and refuses a code in the answer of any other path (`I-completion`). Without effect if `callback` is
+  /// ``CallbackMode/atCallback``: then the browser itself brings the code. Default: none.
+  public var completionPaths: [String] = []
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway stores
   /// the content of the state and sends a short random key of the stored entry (a handle) instead. The gateway refuses
   /// the request if the entry would exceed 512 bytes. Default: 2 KiB.
@@ -165,8 +169,8 @@ public struct UpstreamSettings: Sendable {
       .choice(
         "callback", \.callback,
         """
-        The place where the gateway completes an authorization response. `in_place`: in the server's response, on any \
-        path, before it reaches the browser. `network`: at `/.proofgate/callback`; the browser then sees raw codes
+        The place where the gateway completes an authorization response. `in_place`: in the server's response, before \
+        it reaches the browser (`completion_paths`). `network`: at `/.proofgate/callback`; the browser then sees raw codes
         """
       ),
       .choice(
@@ -180,6 +184,14 @@ public struct UpstreamSettings: Sendable {
         "not_endpoints", \.notEndpoints,
         "Exact paths that resemble an endpoint but are none, such as `/oauth/token_key`; `*` matches one segment",
         default: "none"),
+      .paths(
+        "completion_paths", \.completionPaths,
+        """
+        Path prefixes, besides the authorization endpoints, whose answers may complete a sign-in, such as `/login` or \
+        `/saml/acs`: the pages from which the server redirects to the app with a code. A code in the answer of any other \
+        path is refused, and no sign-in can use it later; in observe mode, the log names the path
+        """,
+        default: "the authorization endpoints alone"),
       .number(
         "state_limit", \.stateLimit, .size(14...65_536),
         """

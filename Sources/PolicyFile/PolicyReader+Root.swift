@@ -92,6 +92,18 @@ extension PolicyReader {
         "without `pass` every path of the server is reachable, other OAuth endpoints and consoles too; list the prefixes "
           + "that browsers need, or write `pass: [/]`")
     }
+    if let location = missingCompletionLocation {
+      report(
+        .completionPaths, .note, location,
+        "without `completion_paths` sign-ins complete at the authorization endpoint alone; list the login pages from which "
+          + "the server redirects to the app (`proofgate readiness` finds them), or write `completion_paths: []`")
+    }
+    if let location = openCompletionLocation {
+      report(
+        .completionPaths, .warning, location,
+        "`/` in `completion_paths` lets any page of the server complete a sign-in with a code that an attacker sends it; "
+          + "list its login and consent pages")
+    }
     if let location = unlistedObservedLocation {
       report(
         .unlistedOAuth, .warning, location,

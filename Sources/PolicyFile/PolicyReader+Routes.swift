@@ -38,15 +38,20 @@ extension PolicyReader {
 
   fileprivate func routePrefix(_ field: Field) -> String? {
     guard let prefix = text(field) else { return nil }
-    var problem = Self.pathProblem(prefix)
-    if problem == nil, prefix.contains("+") || prefix.contains("(") || prefix.hasSuffix(".") || prefix.contains("./") {
-      problem = "servers read `+`, `(` and a period at the end of a segment in several ways; use a shorter prefix"
-    }
-    if problem == nil, prefix.hasSuffix("*") { problem = "a prefix is no pattern; leave `*` out" }
-    guard let problem else { return prefix }
+    guard let problem = Self.pathProblem(prefix) ?? Self.prefixProblem(prefix) else { return prefix }
     error(.invalidValue, field.node, "`prefix` cannot be \(quoted(prefix)); \(problem)")
     return nil
   }
+
+  /// Returns the problem of a path without `pathProblem` as a prefix for `PathPrefixes`; `nil` if there is none.
+  static func prefixProblem(_ prefix: String) -> String? {
+    if prefix.contains("+") || prefix.contains("(") || prefix.hasSuffix(".") || prefix.contains("./") {
+      return "servers read `+`, `(` and a period at the end of a segment in several ways; use a shorter prefix"
+    }
+    return prefix.hasSuffix("*") ? noPattern : nil
+  }
+
+  static let noPattern = "a prefix is no pattern; leave `*` out"
 
   fileprivate func requestBuffer(_ field: Field) -> Int? {
     let form = SettingForm.word("off", or: .size(1_024...1_048_576))

@@ -61,6 +61,7 @@ extension PolicyReader {
     upstream.otherServers = Array((draft.servers ?? []).dropFirst())
     upstream.tls = finishUpstreamTLS(draft.tls, upstream.origin, url)
     if upstream.passPrefixes.isEmpty { missingPassLocation = SourceLocation(field.key) }
+    checkCompletionPaths(upstream, fields, field.key)
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
     if let reserved = upstream.configuredReservedConnections, let field = fields["reserved_connections"],
       reserved >= upstream.maxConnections
@@ -107,6 +108,22 @@ extension PolicyReader {
         "`callback: network` lets the browser see the upstream's raw codes, and without PKCE another program can redeem "
           + "one; use `in_place`, or `pkce: forward` if the upstream understands PKCE, or accept this with "
           + "`callback_risk: accepted`")
+    }
+  }
+
+  /// Reports entries of `completion_paths` that servers read in several ways. Records a policy without the setting whose
+  /// server is not one of a preset, and one that lists every path.
+  private func checkCompletionPaths(_ upstream: UpstreamSettings, _ fields: Fields, _ key: YAMLNode) {
+    for node in fields["completion_paths"]?.items ?? [] {
+      guard let path = node.text, let problem = Self.prefixProblem(path) ?? (path.contains("*") ? Self.noPattern : nil)
+      else { continue }
+      error(.invalidValue, node, "`completion_paths` cannot be \(quoted(path)); \(problem)")
+    }
+    guard upstream.callback == .inPlace else { return }
+    if let field = fields["completion_paths"] {
+      if upstream.completionPaths.contains("/") { openCompletionLocation = SourceLocation(field.node) }
+    } else if fields["kind"] == nil {
+      missingCompletionLocation = SourceLocation(key)
     }
   }
 

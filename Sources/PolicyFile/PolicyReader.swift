@@ -45,6 +45,8 @@ final class PolicyReader {
   var hasInvalidRefreshDefaults = false
   /// The location of `upstream:` if it has no `pass`, so that the gateway forwards requests for every path.
   var missingPassLocation: SourceLocation?
+  /// The location of `upstream` if it has no `completion_paths` and needs it, and of a `completion_paths` with every path.
+  var (missingCompletionLocation, openCompletionLocation): (SourceLocation?, SourceLocation?)
   /// The value of `pushed_authorization` in `enforcement:`.
   var pushedAuthorizationNode: YAMLNode?
   /// The location of `endpoints:`.

@@ -132,6 +132,13 @@ extension Exchange {
     return request
   }
 
+  /// Returns the path of the request, as sent.
+  func path(of head: RequestHead) -> [UInt8] {
+    let kept = heldRequest.head
+    guard kept.isEmpty else { return Array(kept[head.path]) }
+    return fromClient.bytes(from: head.path.lowerBound, count: head.path.count)
+  }
+
   private func readAgain(_ head: RequestHead, _ bytes: Span<UInt8>) throws(MessageError) -> Request {
     try RequestHeadParser.restoreFields(of: head, bytes, into: requestFields)
     return RequestReader.read(

@@ -220,7 +220,8 @@ extension Exchange {
     let facts = PassingResponseFacts(
       method: head.method, status: parsed.status, field: field, requestHasHandlerCookie: requestHasHandlerCookie,
       request: clientConnection.reference)
-    return LocationRewriter.outcome(for: location, in: facts, worker.handler, worker.settings.configuration)
+    return LocationRewriter.outcome(
+      for: location, in: facts, path: { path(of: head) }, worker.handler, worker.settings.configuration)
   }
 
   func withholds(_ link: String) -> Bool {

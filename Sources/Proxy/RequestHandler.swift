@@ -27,7 +27,11 @@ public protocol RequestHandler: AnyObject {
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply
 
   /// Decides on the value of the `Location`, `Content-Location` or `Refresh` field of a passing response.
-  func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict
+  ///
+  /// - Parameter path: Returns the path of the request, as sent.
+  func passingLocation(
+    _ location: String, in response: PassingResponseFacts, path: () -> [UInt8]
+  ) -> LocationVerdict
 
   /// Returns true if a passing response with this `Link` value must not reach the client.
   func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool
@@ -94,7 +98,9 @@ public protocol AnsweringHandler: RequestHandler {}
 
 extension AnsweringHandler {
   /// Withholds the response.
-  public func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict { .withhold }
+  public func passingLocation(
+    _ location: String, in response: PassingResponseFacts, path: () -> [UInt8]
+  ) -> LocationVerdict { .withhold }
 
   /// Returns an empty response with 502.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }

@@ -251,10 +251,10 @@ enum LocationRewriter {
 
   /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
   static func outcome(
-    for value: String, in response: PassingResponseFacts, _ handler: any RequestHandler,
+    for value: String, in response: PassingResponseFacts, path: () -> [UInt8], _ handler: any RequestHandler,
     _ configuration: ProxyConfiguration
   ) -> Outcome {
-    switch handler.passingLocation(value, in: response) {
+    switch handler.passingLocation(value, in: response, path: path) {
     case .withhold: return .withhold
     case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unencodable
     case .keep: return replacingOrigin(in: value, configuration).map { .replace($0) } ?? .keep

@@ -46,7 +46,7 @@ public final class DecisionRecord: Sendable {
   public let findings: [String]
   /// The kind of redirect URI, e.g. `loopback`; never the URI.
   public let redirectKind: String?
-  /// The path of the request, if the decision depends on it, with `*` in place of ids and secrets. If the path
+  /// The path of the request, if the decision depends on it, or the path from which the server sent an observed code, with `*` in place of ids and secrets. If the path
   /// resembles an endpoint, an entry of `upstream.not_endpoints` with this text would make the gateway forward the
   /// request.
   public let path: String?

@@ -13,7 +13,7 @@ struct CheckTests {
     let outcome = try Program.run("check", path)
     #expect(outcome.code == 1)
     #expect(outcome.output.contains("\(path):8:13: error: "))
-    #expect(outcome.output.contains("\(path):16:11: error: `type` cannot be `publik`; did you mean `public`?"))
+    #expect(outcome.output.contains("\(path):17:11: error: `type` cannot be `publik`; did you mean `public`?"))
     #expect(outcome.output.contains("2 errors"))
     #expect(outcome.errors.isEmpty)
   }
@@ -69,7 +69,7 @@ struct CheckTests {
     #expect(report.policies.map(\.file) == [good, bad])
     let error = try #require(report.policies[1].findings.first { $0.severity == "error" })
     #expect(error.id == "invalid-value")
-    #expect(error.line == 16 && error.column == 11)
+    #expect(error.line == 17 && error.column == 11)
   }
 
   @Test("A malformed key file is reported too, with line and column")

@@ -122,7 +122,7 @@ struct FindingReportTests {
     let wrong = try #require(run.results.first { $0.message.text.contains("publik") })
     #expect(wrong.ruleId == "invalid-value" && wrong.level == "error")
     let region = try #require(wrong.locations.first).physicalLocation.region
-    #expect(region.startLine == 16 && region.startColumn == 11)
+    #expect(region.startLine == 17 && region.startColumn == 11)
     let text = try Program.run("check", path)
     #expect(run.results.allSatisfy { text.output.contains($0.message.text) })
   }

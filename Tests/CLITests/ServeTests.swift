@@ -137,7 +137,7 @@ struct ServeTests {
     try served.write()
     served.child.signal(SIGHUP)
     let said = try served.child.lines(until: "reload refused")
-    #expect(said.contains { $0.contains(":16:11: error: `type` cannot be `publik`") })
+    #expect(said.contains { $0.contains(":17:11: error: `type` cannot be `publik`") })
     let version = try #require(adopted.split(separator: " ").dropFirst(2).first)
     #expect(said.last?.contains("policy \(version) stays in force") == true)
     #expect(try await ServeTests.metric(#"proofgate_policy_reloads_total{result="failed"}"#, admin) == "1")

@@ -31,6 +31,7 @@ struct ServedPolicy {
       url: http://127.0.0.1:\(upstreamPort)
       endpoints: { authorization: /authorize, token: /token, revocation: /revoke }
       pass: [/]
+      completion_paths: []
     clients:
       - id: com.example.mail
         name: \(name)

@@ -48,6 +48,8 @@ public struct FixturePolicy: Sendable {
       origin: Origin(scheme: .http, host: "127.0.0.1", port: 1),
       endpoints: EndpointPaths(
         authorization: ["/authorize"], token: ["/token"], revocation: ["/revoke"], introspection: ["/introspect"]))
+    // The login page of the scripted server completes sign-ins.
+    upstream.completionPaths = ["/login"]
     for client in try FixturePolicy.vectorClients() {
       clients[client.id] = client
       // The vectors detect the second use of a refresh token at once.

@@ -91,7 +91,9 @@ public final class FixtureUpstream: Sendable {
       return .response(await fixture.answer(request))
     }
 
-    func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict { .keep }
+    func passingLocation(
+      _ location: String, in response: PassingResponseFacts, path: () -> [UInt8]
+    ) -> LocationVerdict { .keep }
     func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
     func editPassing(_ response: inout Response) {}
     func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {

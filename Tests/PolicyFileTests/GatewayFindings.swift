@@ -502,6 +502,40 @@ struct GatewayFindings {
         [everything-passed]
         """),
     FindingCase(
+      .completionPaths,
+      "No paths that complete sign-ins, and a client is enforced",
+      clients: """
+        clients:
+          - { id: mail, type: public, redirect_uris: ['com.example.mail:/cb'] }
+        """,
+      expected: """
+        policy.yaml:6:1: note: without `completion_paths` sign-ins complete at the authorization endpoint alone; list the \
+        login pages from which the server redirects to the app (`proofgate readiness` finds them), or write \
+        `completion_paths: []` (RFC 9700, section 4.5) [completion-paths]
+        """),
+    FindingCase(
+      .completionPaths,
+      "Every path completes sign-ins, and a client is enforced",
+      edits: [("  endpoints:", "  completion_paths: [/login, /]\n  endpoints:")],
+      clients: """
+        clients:
+          - { id: mail, type: public, redirect_uris: ['com.example.mail:/cb'] }
+        """,
+      expected: """
+        policy.yaml:8:21: warning: `/` in `completion_paths` lets any page of the server complete a sign-in with a code \
+        that an attacker sends it; list its login and consent pages (RFC 9700, section 4.5) [completion-paths]
+        """),
+    FindingCase(
+      .invalidValue,
+      "Paths that complete sign-ins which servers read in several ways",
+      edits: [("  endpoints:", "  completion_paths: [/interaction/*/x, /a+b, /a//b]\n  endpoints:")],
+      expected: """
+        policy.yaml:8:22: error: `completion_paths` cannot be `/interaction/*/x`; a prefix is no pattern; leave `*` out
+        policy.yaml:8:40: error: `completion_paths` cannot be `/a+b`; servers read `+`, `(` and a period at the end of a \
+        segment in several ways; use a shorter prefix
+        policy.yaml:8:46: error: `completion_paths` cannot be `/a//b`; write one slash, not two
+        """),
+    FindingCase(
       .unlistedOAuth,
       "OAuth requests on other paths pass, and a client is enforced",
       edits: [("mode: enforce", "mode: enforce\n  unlisted_oauth: observe")],

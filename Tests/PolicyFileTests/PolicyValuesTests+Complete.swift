@@ -97,6 +97,7 @@ extension PolicyValuesTests {
       callback_risk: accepted
       pass: [/login, /static/]
       not_endpoints: [/token_key, /token/*]
+      completion_paths: [/login]
       health_check: { path: /health, interval: 30s, timeout: 5s, statuses: [200, 204], failures: 4, successes: 3 }
       state_limit: 1KiB
       code_lifetime: 2m

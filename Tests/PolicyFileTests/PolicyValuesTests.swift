@@ -97,6 +97,7 @@ struct PolicyValuesTests {
     #expect(upstream.passPrefixes == ["/login", "/static/"])
     #expect(policy.unlistedOAuth == .observe)
     #expect(upstream.notEndpoints == ["/token_key", "/token/*"])
+    #expect(upstream.completionPaths == ["/login"])
     #expect(upstream.endpoints.metadata == ["/.well-known/openid-configuration"])
     #expect(policy.gateway.metadata == .mirrored)
     #expect(policy.gateway.metadataLifetime == 300)

@@ -99,6 +99,6 @@ struct SelfCheckTests {
           - { id: a, type: public, redirect_uris: ['http://127.0.0.1'] }
 
         """
-    #expect(try PolicyFolder.load(text).diagnostics.summary == "2 errors, 3 warnings, 1 note")
+    #expect(try PolicyFolder.load(text).diagnostics.summary == "2 errors, 3 warnings, 2 notes")
   }
 }

@@ -95,7 +95,9 @@ final class TestHandler: RequestHandler {
     }
   }
 
-  func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict {
+  func passingLocation(
+    _ location: String, in response: PassingResponseFacts, path: () -> [UInt8]
+  ) -> LocationVerdict {
     if location.contains("forbidden") { return .withhold }
     if location.contains("bound"), response.requestHasHandlerCookie { return .withhold }
     if location.contains("unsafe") { return .replace("/a\r\nSet-Cookie: b=c") }

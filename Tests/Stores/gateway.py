@@ -77,6 +77,7 @@ enforcement:
 upstream:
   url: http://127.0.0.1:{self.upstream}
   endpoints: {{ authorization: /oauth/authorize, token: /oauth/token, revocation: /oauth/revoke }}
+  completion_paths: [/login]
   pass: [/]
   connect_timeout: {CONNECT}s
   response_timeout: {RESPONSE}s

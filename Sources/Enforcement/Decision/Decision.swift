@@ -111,6 +111,13 @@ public struct RejectionResponse: Sendable {
   /// timeout.
   public static func withoutRedirect(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
 
+  /// Creates the refusal of a code from a path that `upstream.completion_paths` does not permit.
+  ///
+  /// - Parameter path: The path as it is logged; `nil` if it cannot be logged.
+  public static func codeFromPath(_ path: String?) -> RejectionResponse {
+    RejectionResponse(.completionPath, detail: .completionPath(path))
+  }
+
   /// Returns a refusal for a problem that only the caller can find. If the rejection permits a redirect,
   /// `redirect.errorDelivery` determines how the error reaches the client.
   public static func redirecting(to redirect: VerifiedRedirect, _ rejection: Rejection) -> RejectionResponse {
@@ -164,6 +171,8 @@ public enum Detail: Sendable, Equatable {
   case differingByte(registeredIndex: Int, offset: Int)
   /// The requested URI uses the name `localhost`, and no registered one does (RFC 8252, section 8.3).
   case localhost
+  /// The path of the request, as it is logged, is not in `upstream.completion_paths`; `nil` if it cannot be logged.
+  case completionPath(String?)
 }
 
 /// An error that the upstream reported. Its code is mapped to one that a client can receive, and its description has

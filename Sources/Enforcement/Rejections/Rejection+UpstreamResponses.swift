@@ -6,7 +6,7 @@ extension Rejection {
     "Responses of the server",
     [
       .responseToOtherURI, .codeReflectedFromRequest, .upstreamResponseUnusable, .responseToEnforcedClient,
-      .responseWithoutSignIn, .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed,
+      .responseWithoutSignIn, .completionPath, .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed,
       .upstreamUnavailable, .upstreamTimedOut, .tokenShared,
     ])
 
@@ -71,12 +71,31 @@ extension Rejection {
       `state` of the gateway, it is not a redirect, or the form of its request is longer than 64 KiB.
       """,
     why: """
-      The gateway completes a response on any path, but only for the sign-in that requested it. Any other response \
-      would give an unsealed code to the browser.
+      The gateway completes a response only for the sign-in that requested it. Any other response would give an \
+      unsealed code to the browser.
       """,
     remedy: """
       A server that drops `state` cannot be used. If the path is another authorization endpoint of the server, list it \
       in `endpoints.authorization`.
+      """)
+
+  package static let completionPath = Rejection(
+    "completion-path", .serverError, 502, .noRedirect, "the server must not complete a sign-in at this path",
+    source: "RFC 9700, section 4.5",
+    refused: """
+      The server sent a code from a path that is neither an authorization endpoint nor in `upstream.completion_paths`. \
+      The gateway has claimed the code, so no sign-in can use it later. In observe mode, the response passes with a \
+      finding. Errors are completed at every path.
+      """,
+    why: """
+      A page that redirects to an address of the request, such as a language switch, can send back a stolen code. The \
+      gateway would complete the attacker's own sign-in with it. Only the pages at which the server really ends a \
+      sign-in need to send codes.
+      """,
+    remedy: """
+      If the server ends sign-ins at this path, for example after its login form, add the path to \
+      `upstream.completion_paths`. The log line and the page have the path; `proofgate readiness` lists all of them \
+      from a log of observe mode, and `proofgate learn` writes the setting.
       """)
 
   package static let callbackClosed = Rejection(

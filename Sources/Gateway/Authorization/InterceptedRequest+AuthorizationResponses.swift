@@ -79,6 +79,8 @@ extension InterceptedRequest {
     // Any program can send such a request. If the page said where the requested URI differs from a registered one, the
     // program could find the registered URI byte by byte. Only the decision log contains this position.
     case .differingByte: "redirect_uri is not one of the registered URIs"
+    case .completionPath(let path):
+      "\(path.map { "`\($0)`" } ?? "the path of this request") is not in `upstream.completion_paths`"
     case .localhost:
       "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one "
         + "that is registered"

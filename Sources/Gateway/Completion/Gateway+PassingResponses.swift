@@ -2,6 +2,7 @@ import Enforcement
 public import HTTP
 import HTTP1
 import OAuth
+import PathReading
 import Policy
 public import Proxy
 import Reactor
@@ -16,7 +17,9 @@ extension Gateway {
   ///
   /// While a client is enforced, a redirect with such a code is also withheld without the cookie, so that
   /// `respond(to:upstream:)` claims the code, and so is a redirect that repeats a POST on another origin.
-  public func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict {
+  public func passingLocation(
+    _ location: String, in response: PassingResponseFacts, path: () -> [UInt8]
+  ) -> LocationVerdict {
     let locations = snapshot.locations
     let hasCookie = response.requestHasHandlerCookie
     if locations.mayContainCodeOrToken(location) {
@@ -46,7 +49,7 @@ extension Gateway {
     {
       return .withhold
     }
-    if let observed = recordObservedResponse(location: location) {
+    if let observed = recordObservedResponse(location: location, path: { path() }) {
       // `respond(to:upstream:)` refuses the response.
       guard reserveLine() else { return .withhold }
       defer { releaseLine() }
@@ -54,7 +57,7 @@ extension Gateway {
       // the proxy does not pass the client's address to this function.
       let trail = trail(for: response.request)
       trail.mode = EnforcementMode.observe.rawValue
-      trail.details = observed
+      trail.record(observed)
       record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicInstant())
     }
     return .keep
@@ -93,16 +96,55 @@ extension Gateway {
 
   /// Records an authorization response that the gateway forwards, and returns its log fields. Returns `nil` if the
   /// policy observes no client, or if the location is not an authorization response with a code.
-  func recordObservedResponse(location: String) -> RequestDetails? {
+  ///
+  /// - Parameter path: Returns the path of the request; `nil` for a request at an authorization endpoint.
+  func recordObservedResponse(location: String, path: () -> [UInt8]? = { nil }) -> ObservedResponse? {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
       let digests = ObservedFlow.digests(of: answer)
     else { return nil }
-    // `digests.link` is a digest of the state and the redirect URI. It finds the request of this response.
-    resources.observedFlows.recordResponse(digests.link, code: digests.code, now: now)
-    var observed = RequestDetails()
-    observed.flow = digests.link.description
-    observed.codeDigest = digests.code.description
+    var details = RequestDetails()
+    details.flow = digests.link.description
+    details.codeDigest = digests.code.description
+    var observed = ObservedResponse(details: details)
+    let flows = resources.observedFlows
+    // `digests.link` is a digest of the state and the redirect URI. It finds the request of this response. Any page may
+    // repeat a code, so only the first response with a code shows where the server completes sign-ins.
+    if flows.isFirstResponse(digests.link, code: digests.code), let path = path() {
+      observed.path = EndpointMatcher.redacted(path.span)
+      if !snapshot.mayComplete(at: path) {
+        observed.isAtUnlistedPath = true
+        observed.client = flows.client(digests.link)
+      }
+    }
+    flows.recordResponse(digests.link, code: digests.code, path: observed.path, now: now)
     return observed
+  }
+}
+
+/// An authorization response that the gateway has forwarded (`I-observe`).
+struct ObservedResponse {
+  /// The digests for the log.
+  let details: RequestDetails
+  /// The path from which the response came, with `*` in place of ids and secrets; `nil` at an authorization endpoint,
+  /// if no request of the response is known, or for a path that cannot be logged.
+  var path: String?
+  /// True if `upstream.completion_paths` does not permit the path. Then enforce mode would have refused the response.
+  var isAtUnlistedPath = false
+  /// The client of the request if the policy lists it and `isAtUnlistedPath` is true.
+  var client: String?
+}
+
+extension AuditTrail {
+  /// Records an authorization response that passes at a path that is not an endpoint.
+  func record(_ observed: ObservedResponse) {
+    details = observed.details
+    path = observed.path
+    guard observed.isAtUnlistedPath else { return }
+    recordWouldReject(.completionPath)
+    if let client = observed.client {
+      self.client = client
+      clientIsConfigured = true
+    }
   }
 }
 
@@ -110,8 +152,10 @@ extension Gateway {
 /// reach the browser unchecked (`I-completion`).
 ///
 /// Many upstreams keep the authorization request in their session, and redirect to the client from the path of their
-/// login or consent page. The gateway completes such an authorization response under the same rules as one from the
-/// authorization endpoint: it replaces the upstream's code by a sealed one and redirects to the client.
+/// login or consent page. If `upstream.completion_paths` lists the path, the gateway completes such an authorization
+/// response under the same rules as one from the authorization endpoint: it replaces the upstream's code by a sealed one
+/// and redirects to the client. At any other path it claims the code and refuses the response, because a page that
+/// redirects to an address of the request could have returned a stolen code.
 struct PassingResponse {
   private let intercepted: InterceptedRequest
   private let withheld: WithheldResponse
@@ -152,12 +196,27 @@ struct PassingResponse {
   private func complete(
     _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
   ) async -> Response {
+    let path = Array(intercepted.request.path.utf8)
+    if authorizationResponse.parameters.contains(.code), !intercepted.gateway.snapshot.mayComplete(at: path) {
+      return await refuseAtUnlistedPath(path, transaction)
+    }
     let isBound = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
     // A code that the request contained and the upstream only reflected must not be completed. If the gateway kept only
     // a part of the request, it cannot find such a code, so it refuses the response. If the browser is not the one that
     // began the transaction, `completeOrRefuse` refuses the response in any case.
     guard withheld.isComplete || !isBound else { return refuse(transaction) }
     return await intercepted.completeOrRefuse(authorizationResponse, transaction, browserMatches: isBound)
+  }
+
+  /// Claims the code of the response, so that no sign-in can use it later, and refuses the response.
+  private func refuseAtUnlistedPath(_ path: [UInt8], _ transaction: AuthorizationTransaction) async -> Response {
+    let trail = intercepted.trail
+    trail.path = EndpointMatcher.redacted(path.span)
+    intercepted.useDocument(in: transaction.binding.client)
+    intercepted.recordClient(of: transaction)
+    // The response is refused whether or not the code belongs to a sign-in already.
+    _ = await intercepted.claimCodes(in: withheld.response.headers.all("Location"), for: transaction.clientID.rawValue)
+    return intercepted.respond(with: .codeFromPath(trail.path), transaction: transaction)
   }
 
   /// True if a field other than `Location` also sends a code or token to a protected URI.
@@ -195,7 +254,10 @@ struct PassingResponse {
     let changesStatus = repeatsPost && mayChangeStatus
     if !changesStatus { intercepted.trail.mode = EnforcementMode.observe.rawValue }
     for location in otherOrigins where intercepted.trail.details == nil {
-      intercepted.trail.details = intercepted.gateway.recordObservedResponse(location: location)
+      let observed = intercepted.gateway.recordObservedResponse(location: location) {
+        Array(intercepted.request.path.utf8)
+      }
+      if let observed { intercepted.trail.record(observed) }
     }
     return passedResponse(head)
   }

@@ -24,7 +24,8 @@ extension InterceptedRequest {
     // By `link`, a digest of the state and the redirect URI, the gateway will find the request of a response.
     if parameters[.responseType] == "code", let link = ObservedFlow.linkDigest(of: request, client: client) {
       observed.flow = link.description
-      gateway.resources.observedFlows.recordRequest(ObservedFlow(request), link: link)
+      gateway.resources.observedFlows.recordRequest(
+        ObservedFlow(request), link: link, client: client.flatMap { listedClient($0.id.rawValue)?.id.rawValue })
     }
     trail.details = observed
   }
@@ -52,6 +53,7 @@ extension InterceptedRequest {
         of: request, redeeming: recordedCode.flow, isSecondUse: recordedCode.uses > 0,
         age: now - recordedCode.passedAt, policy: policy)
       for rejection in rejections { trail.recordWouldReject(rejection) }
+      trail.path = recordedCode.path
     case .refreshToken:
       guard let token = parameters[.refreshToken], let id = authentication?.clientID,
         let recordedToken = gateway.resources.observedFlows.refreshToken(ShortDigest(token))

@@ -48,8 +48,8 @@ extension InterceptedRequest {
       trail.upstreamStatus = answer.head.status
       for location in answer.head.headers.all("Location") {
         guard let observed = gateway.recordObservedResponse(location: location) else { continue }
-        if trail.details == nil { trail.details = observed }
-        trail.details?.codeDigest = observed.codeDigest
+        if trail.details == nil { trail.details = observed.details }
+        trail.details?.codeDigest = observed.details.codeDigest
       }
       let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
       if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {

@@ -18,12 +18,16 @@ final class ObservedFlows: Sendable {
     let flow: ObservedFlow
     /// The time at which the gateway forwarded the code.
     let passedAt: UnixTime
+    /// The path of the page that sent the code, as it is logged; `nil` for an authorization endpoint.
+    let path: String?
     /// The number of token requests with this code.
     var uses = 0
   }
 
   private struct Request: Sendable {
     var flow: ObservedFlow
+    /// The client id, if the policy lists it.
+    let client: String?
     /// True if different requests have this link, so that a response cannot be assigned to one of them.
     var isAmbiguous = false
     /// True if a response with this link has passed.
@@ -56,10 +60,12 @@ final class ObservedFlows: Sendable {
 
   /// Records an authorization request that passes. If an earlier request with the same link has no response yet and
   /// differs, the link is ambiguous.
-  func recordRequest(_ flow: ObservedFlow, link: ShortDigest) {
+  ///
+  /// - Parameter client: The client id if the policy lists it, otherwise `nil`.
+  func recordRequest(_ flow: ObservedFlow, link: ShortDigest, client: String? = nil) {
     tables.withLock { tables in
       guard let before = tables.requests[link], !before.isAnswered else {
-        tables.requests[link] = Request(flow: flow)
+        tables.requests[link] = Request(flow: flow, client: client)
         return
       }
       if before.flow != flow { tables.requests[link]?.isAmbiguous = true }
@@ -68,6 +74,15 @@ final class ObservedFlows: Sendable {
 
   /// Returns true if an authorization request with this link is recorded.
   func isKnown(_ link: ShortDigest) -> Bool { tables.withLock { $0.requests[link] != nil } }
+
+  /// Returns the client of the authorization request with this link; `nil` if none is recorded or the policy does not list
+  /// it.
+  func client(_ link: ShortDigest) -> String? { tables.withLock { $0.requests[link]?.client } }
+
+  /// Returns true if an authorization request with this link is recorded and no response with the code is.
+  func isFirstResponse(_ link: ShortDigest, code: ShortDigest) -> Bool {
+    tables.withLock { $0.requests[link] != nil && $0.codes[code] == nil }
+  }
 
   /// Records that the upstream has accepted an authorization request with this link from a browser.
   ///
@@ -86,13 +101,15 @@ final class ObservedFlows: Sendable {
   }
 
   /// Records an authorization response that passes, by its link and the digest of its code.
-  func recordResponse(_ link: ShortDigest, code: ShortDigest, now: UnixTime) {
+  ///
+  /// - Parameter path: The path of the page that sent it, as it is logged; `nil` for an authorization endpoint.
+  func recordResponse(_ link: ShortDigest, code: ShortDigest, path: String?, now: UnixTime) {
     tables.withLock { tables in
       guard let request = tables.requests[link] else { return }
       tables.requests[link]?.isAnswered = true
       // If the upstream sends the same code again, the code stays linked with the first request.
       guard !request.isAmbiguous, tables.codes[code] == nil else { return }
-      tables.codes[code] = Code(flow: request.flow, passedAt: now)
+      tables.codes[code] = Code(flow: request.flow, passedAt: now, path: path)
     }
   }
 

@@ -39,6 +39,9 @@ final class AuditTrail {
   /// - If the path is outside of `upstream.pass`, or an OAuth request has a path that the policy does not list: the
   ///   path with `*` for each segment that may be an id or a secret.
   ///
+  /// - If a response with a code came from a path that is not an endpoint: this path, also with `*`. The line about the
+  ///   redemption of an observed code has it, too.
+  ///
   /// `nil` for other requests, and for a path that cannot be logged safely.
   var path: String?
   var upstreamStatus: Int?

@@ -16,6 +16,8 @@ public final class GatewaySnapshot: Sendable {
   public let policy: Policy
   let keyRing: KeyRing
   let matcher: EndpointMatcher
+  /// The prefixes of `upstream.completion_paths`.
+  private let completionPaths: PathPrefixes
   let pages: Pages
   let cookie: BrowserCookie
   let locations: LocationGuard
@@ -43,6 +45,7 @@ public final class GatewaySnapshot: Sendable {
     self.policy = policy
     self.keyRing = keyRing
     matcher = EndpointMatcher(policy)
+    completionPaths = PathPrefixes(policy.upstream.completionPaths)
     pages = Pages(branding: policy.gateway.branding, rulesURL: policy.gateway.rulesURL)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)
@@ -58,6 +61,14 @@ public final class GatewaySnapshot: Sendable {
     let hostBeforePort = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
     authority = HostName(origin.authority)
     authorityWithPort = HostName("\(hostBeforePort):\(origin.port)")
+  }
+
+  /// True if the server's answer to a request for this path may complete a sign-in: at an authorization endpoint, under
+  /// `upstream.completion_paths`, and at any path if the browser brings the codes to the callback.
+  func mayComplete(at path: [UInt8]) -> Bool {
+    if policy.upstream.callback == .atCallback { return true }
+    if case .prefix = completionPaths.match(path.span) { return true }
+    return policy.upstream.endpoints.authorization.contains { $0.utf8.elementsEqual(path) }
   }
 
   /// The timers of connections from clients.

@@ -42,6 +42,7 @@ upstream:
   url: http://127.0.0.1:{server}
   endpoints: {{ authorization: /authorize, token: /token, revocation: /revoke, pushed_authorization: /par }}
   pass: [/login]
+  completion_paths: [/login]
 enforcement: {{ mode: enforce, code_lifetime: 10m, pushed_authorization: optional, raw_refresh_until: never }}
 clients:
   - {{ id: com.example.alpha, type: public, application: native, redirect_uris: ["com.example.alpha:/cb"], consent: upstream,
