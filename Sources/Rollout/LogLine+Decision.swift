@@ -18,6 +18,7 @@ extension LogLine {
       default: .other
       }
     var seen = SeenRequest(time: time, client: client, endpoint: endpoint)
+    seen.completionPath = SeenRequest.limited(members["path"]?.text)
     seen.redirectURI = SeenRequest.limited(members["redirect_uri"]?.text)
     seen.responseType = SeenRequest.limited(members["response_type"]?.text)
     seen.grant = SeenRequest.limited(members["grant"]?.text)

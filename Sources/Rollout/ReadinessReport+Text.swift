@@ -32,6 +32,11 @@ extension ReadinessReport {
         if let example = rule.example { text += "    latest: \(ReadinessReport.printable(example, limit: 700))\n" }
       }
     }
+    if !completionPaths.isEmpty {
+      let paths = completionPaths.map { ReadinessReport.printable($0, limit: 256) }
+      text += "\nThe server has completed sign-ins at these paths. List them if they are its login or consent pages:\n"
+      text += "  completion_paths: [\(paths.map(YAMLText.quoted).joined(separator: ", "))]\n"
+    }
     return text
   }
 

@@ -29,12 +29,16 @@ public struct ReadinessReport: Sendable, Encodable {
 
   enum CodingKeys: String, CodingKey {
     case clients
+    case completionPaths = "completion_paths"
     case unreadableLines = "unreadable_lines"
     case omittedRequests = "omitted_requests"
   }
 
   /// The clients, those that are not ready first.
   public let clients: [ClientReadiness]
+  /// The paths, besides the authorization endpoint, from which the server has sent codes that it then accepted: the
+  /// entries for `upstream.completion_paths`.
+  public let completionPaths: [String]
   /// The number of lines in no known format.
   public let unreadableLines: Int
   /// The number of requests of clients beyond the maximum number of clients.
@@ -56,7 +60,8 @@ public struct ReadinessReport: Sendable, Encodable {
   ///   listed if its latest request was not one of an unknown client.
   public init(_ traffic: Traffic, listed: [ListedClient]?) {
     self.init(
-      traffic.clients, listed: listed.map(ListedClients.init), unreadableLines: traffic.unreadableLines,
+      traffic.clients, listed: listed.map(ListedClients.init), completionPaths: traffic.completionPrefixes,
+      unreadableLines: traffic.unreadableLines,
       omittedRequests: traffic.omittedRequests)
   }
 
@@ -64,12 +69,13 @@ public struct ReadinessReport: Sendable, Encodable {
   ///
   /// - Parameters:
   ///   - listed: As above.
+  ///   - completionPaths: The entries for `upstream.completion_paths`.
   ///   - limit: The number of clients up to which the report contains clients without requests.
   ///   - unreadableLines: The number of lines in no known format.
   ///   - omittedRequests: The number of requests of further clients.
   public init(
-    _ traffic: [String: ClientTraffic], listed: ListedClients?, limit: Int = .max, unreadableLines: Int = 0,
-    omittedRequests: Int
+    _ traffic: [String: ClientTraffic], listed: ListedClients?, completionPaths: [String] = [], limit: Int = .max,
+    unreadableLines: Int = 0, omittedRequests: Int
   ) {
     var clients = traffic.values.map { seen in
       let unlisted = seen.refusals.filter { ReadinessReport.unknownClientRules.contains($0.key) }.values
@@ -94,6 +100,7 @@ public struct ReadinessReport: Sendable, Encodable {
       (client.order, traffic[client.client]?.isProven == true ? 0 : 1, -client.requests, client.client)
     }
     self.clients = clients.sorted { rank($0) < rank($1) }
+    self.completionPaths = completionPaths
     self.unreadableLines = unreadableLines
     self.omittedRequests = omittedRequests
     omittedClients = omitted
@@ -139,7 +146,7 @@ extension SeenRequest {
     }
     for (name, value) in [
       ("redirect_uri", redirectURI), ("response_type", responseType), ("grant", grant),
-      ("client_authentication", authentication), ("pkce", pkce), ("request", request),
+      ("client_authentication", authentication), ("pkce", pkce), ("path", completionPath), ("request", request),
     ] {
       if let value { words.append("\(name)=\(value)") }
     }

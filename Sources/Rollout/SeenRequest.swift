@@ -15,6 +15,9 @@ public struct SeenRequest: Sendable {
   public var endpoint: Endpoint
   /// The path, in an access log.
   public var path: String?
+  /// The path in a decision log, with `*` in place of ids: in the line of a redemption, the page from which the server sent
+  /// the code; `nil` for an authorization endpoint.
+  public var completionPath: String?
   /// The redirect URI without query and loopback port; `malformed` for a text that is no redirect URI.
   public var redirectURI: String?
   /// A text that is no redirect URI, without query, for a comment.

@@ -99,10 +99,41 @@ public struct StarterPolicy: Sendable {
       authorization == nil ? "    # TODO: the paths of the server; a decision log does not contain them." : nil,
       "    authorization: \(YAMLText.quoted(authorization ?? "/authorize"))",
       "    token: \(YAMLText.quoted(token ?? "/token"))",
+    ].compactMap(\.self) + completion + [
       "  # TODO: the paths that browsers need, for example those of the login page. `/` is every path.",
       "  pass: [/]",
       "",
-    ].compactMap(\.self) + StarterPolicy.enforcement + [""]
+    ] + StarterPolicy.enforcement + [""]
+  }
+
+  /// The lines with `completion_paths`.
+  private var completion: [String] {
+    let paths = traffic.completionPrefixes
+    guard !paths.isEmpty else {
+      return [
+        "  # TODO: `completion_paths`, if the server sends codes from other paths, such as its login page. The log of observe",
+        "  # mode shows them; `proofgate readiness` lists them.",
+      ]
+    }
+    return [
+      "  # The paths from which the server has sent codes. TODO: keep its login and consent pages only.",
+      "  completion_paths: [\(paths.map(YAMLText.quoted).joined(separator: ", "))]",
+    ]
+  }
+
+  /// True if a policy can list the path: a log may contain any text.
+  static func canList(_ path: String) -> Bool {
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    let isPlain = path.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "/-._~".utf8.contains(byte)
+      }
+    }
+    return isPlain && path.hasPrefix("/") && segments.dropFirst().dropLast().allSatisfy { !$0.isEmpty }
+      && !segments.contains(".") && !segments.contains("..") && segments.dropFirst().first != ".proofgate"
   }
 
   /// The block `enforcement` of a policy that observes, with the setting that `mode: enforce` requires.

@@ -31,6 +31,8 @@ public struct Traffic: Sendable {
   public private(set) var authorizationPaths = Tally(limit: 20)
   /// The paths of token requests in access logs.
   public private(set) var tokenPaths = Tally(limit: 20)
+  /// The paths from which the server has sent codes that it accepted afterwards.
+  public private(set) var completionPaths = Tally(limit: 50)
 
   /// The number of requests before `since`.
   public private(set) var earlierRequests = 0
@@ -63,6 +65,19 @@ public struct Traffic: Sendable {
   /// Adds a line that is too long to be read.
   public mutating func addUnreadableLine() { unreadableLines += 1 }
 
+  /// The entries for `upstream.completion_paths`, the most frequent first: of each path the part in front of the first id.
+  /// A path that such an entry cannot have, and one that begins with an id, is left out.
+  var completionPrefixes: [String] {
+    var prefixes: [String] = []
+    for (path, _) in completionPaths.sorted {
+      let segments = path.split(separator: "/", omittingEmptySubsequences: false).prefix { $0 != "*" }
+      let prefix = segments.joined(separator: "/")
+      guard prefix.count > 1, StarterPolicy.canList(prefix), !prefixes.contains(prefix) else { continue }
+      prefixes.append(prefix)
+    }
+    return prefixes
+  }
+
   private mutating func add(_ seen: SeenRequest) {
     requestLines += 1
     guard seen.time >= since else {
@@ -71,7 +86,10 @@ public struct Traffic: Sendable {
     }
     switch seen.endpoint {
     case .authorization: authorizationPaths.add(seen.path)
-    case .token: tokenPaths.add(seen.path)
+    case .token:
+      tokenPaths.add(seen.path)
+      // Any page may repeat a text as if it were a code. A code that the server has accepted is not such a text.
+      if seen.provesClient { completionPaths.add(seen.completionPath) }
     case .other: break
     }
     guard let id = seen.client else {

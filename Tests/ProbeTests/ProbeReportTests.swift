@@ -37,6 +37,10 @@ struct ProbeReportTests {
     #expect(policy.contains("  authentication: post\n"))
     #expect(policy.contains("  state_limit: 255\n"))
     #expect(policy.contains("# The probe was redirected to \"/login\"."))
+    // A guess that no sign-in has confirmed must not become a setting.
+    #expect(policy.contains("  # completion_paths: [\"/login\"]\n"))
+    let findings = ProbeReport(await fixture.probe()).findings
+    #expect(findings.first { $0.id == "completion_paths" }?.value == "/login")
   }
 
   @Test("The policy for a server without endpoints has no errors")

@@ -36,6 +36,19 @@ struct ReadinessTests {
     #expect(report.text.contains("not ready: pkce-required (1), scope (1)"))
   }
 
+  @Test("A client whose codes come from a page that is not listed is not ready, and the example names the page")
+  func completionPath() throws {
+    var traffic = Traffic()
+    traffic.add(
+      Array(
+        (#"{"event":"decision","time":"2026-11-22T10:00:00.000Z","endpoint":"path","client":"mail","mode":"observe","#
+          + #""decision":"would_reject","rule":"completion-path","path":"/login","#
+          + #""findings":["would-reject:completion-path"]}"#).utf8))
+    let client = try #require(ReadinessReport(traffic, listed: nil).clients.first)
+    #expect(client.state == .notReady)
+    #expect(client.rules.first?.example == "other endpoint path=/login")
+  }
+
   @Test("A client is ready if no rule would have refused a request since the given time")
   func ready() {
     var traffic = Traffic(since: "2026-11-22")

@@ -57,6 +57,25 @@ struct StarterPolicyTests {
     #expect(text.contains("the server accepted no token request with this id; is the id in use?"))
   }
 
+  @Test("The policy has the paths from which the server has sent codes that it accepted, each only as a plain prefix")
+  func completionPaths() {
+    func line(_ path: String, _ status: Int = 200, endpoint: String = "token") -> String {
+      #"{"event":"decision","time":"2026-11-24T10:00:00.000Z","endpoint":"\#(endpoint)","client":"a","#
+        + #""decision":"forward","mode":"observe","path":"\#(path)","upstream_status":\#(status)}"#
+    }
+    let traffic = Self.traffic(
+      line("/login"), line("/interaction/*/done"), line("/interaction/*/done"), line("/interaction/*/other"),
+      line("/refused", 400), line("/back", 302, endpoint: "response"), line("/back", 0, endpoint: "path"), line("/*/x"),
+      line("/.proofgate/x"), line("/a/../b"), line("/a\\nb"), line("/a%2fb"), line("no/path"))
+    let text = StarterPolicy(traffic, upstream: nil).text
+    #expect(text.contains("  completion_paths: [\"/interaction\", \"/login\"]\n"), "\(text)")
+    let report = ReadinessReport(traffic, listed: nil)
+    #expect(report.completionPaths == ["/interaction", "/login"])
+    #expect(report.text.contains("completion_paths: [\"/interaction\", \"/login\"]"))
+    let without = StarterPolicy(Self.traffic(line("/back", 400)), upstream: nil).text
+    #expect(!without.contains("  completion_paths:") && without.contains("# TODO: `completion_paths`"))
+  }
+
   @Test("Texts of a log cannot leave their quotes, in an entry or in a comment")
   func injection() {
     let hostile = "x\"\n  - id: evil\n#\u{85}\u{2028}\u{1b}\\"

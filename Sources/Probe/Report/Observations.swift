@@ -124,4 +124,17 @@ package struct Observations: Sendable {
   package var wayAround: String?
 
   package init() {}
+
+  /// The pages of the server to which the probe was redirected.
+  var pagePaths: [String] {
+    var paths: [String] = []
+    for reaction in [knownClient, unknownClient].compactMap(\.self) {
+      switch reaction {
+      case .login(let path), .errorRedirect(let path):
+        if path != authorization?.path, !paths.contains(path) { paths.append(path) }
+      case .otherSite, .page, .errorPage, .errorToApp, .answerToApp, .moved, .json, .failure: continue
+      }
+    }
+    return paths
+  }
 }

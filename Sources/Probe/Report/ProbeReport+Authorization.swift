@@ -1,7 +1,17 @@
 extension ProbeReport {
   var authorizationFindings: [Finding] {
     [validation, clientFinding].compactMap(\.self) + errorFindings
-      + [unknownParameter, pkce, post, redirects, stateLimit, urlLimit].compactMap(\.self)
+      + [unknownParameter, pkce, post, completionPaths, redirects, stateLimit, urlLimit].compactMap(\.self)
+  }
+
+  /// The pages that may redirect to the app with a code. Only a sign-in through the gateway shows whether they do.
+  private var completionPaths: Finding? {
+    let pages = observations.pagePaths
+    guard !pages.isEmpty else { return nil }
+    return .found(
+      .authorization, "completion_paths", "pages that may complete sign-ins", pages.joined(separator: " "),
+      pages.map { "`\($0)`" }.joined(separator: ", "), .likely,
+      advice: "list those in `completion_paths` that the log of observe mode names (`proofgate readiness`)")
   }
 
   private var validation: Finding {

@@ -48,10 +48,19 @@ package struct UpstreamBlock: Sendable {
     if case .exactly(let limit)? = seen.stateLimit, (14..<2_048).contains(limit) {
       lines.append("  state_limit: \(limit)")
     }
-    let pages = pagePaths.map { YAMLText.quoted($0) }
+    let pages = seen.pagePaths.map { YAMLText.quoted($0) }
     lines.append("  # TODO: the paths that browsers need, such as the login page. `/` is every path.")
     if !pages.isEmpty { lines.append("  # The probe was redirected to \(pages.joined(separator: ", ")).") }
-    return lines + ["  pass: [/]"]
+    lines.append("  pass: [/]")
+    // A listed page can complete a stolen code that it repeats, so a guess is only a comment.
+    if preset == nil {
+      lines += [
+        "  # TODO: the pages from which the server redirects to the app with a code. `proofgate readiness` shows them from",
+        "  # the log of observe mode. None is needed if the authorization endpoint itself does it.",
+        "  # completion_paths: [\(pages.isEmpty ? "/login" : pages.joined(separator: ", "))]",
+      ]
+    }
+    return lines
   }
 
   private var endpointLines: [String] {
@@ -100,17 +109,4 @@ package struct UpstreamBlock: Sendable {
     }
   }
 
-  /// The pages of the server to which the probe was redirected.
-  private var pagePaths: [String] {
-    let reactions = [seen.knownClient, seen.unknownClient].compactMap(\.self)
-    var paths: [String] = []
-    for reaction in reactions {
-      switch reaction {
-      case .login(let path), .errorRedirect(let path):
-        if path != seen.authorization?.path, !paths.contains(path) { paths.append(path) }
-      case .otherSite, .page, .errorPage, .errorToApp, .answerToApp, .moved, .json, .failure: continue
-      }
-    }
-    return paths
-  }
 }
