@@ -2,59 +2,82 @@
 enum Base64Readings {
   private static let separator = UInt8(ascii: "\n")
 
-  /// Returns the visible ASCII characters that the text means as base64. A line feed is between characters that do not
-  /// follow each other.
+  /// Returns the texts of visible ASCII characters that the text means as base64, and some bytes around them. A line feed
+  /// is between texts, and in place of other characters.
   ///
   /// Servers ignore characters outside of the alphabet, so this function does, too. The beginning of the encoded value is
-  /// not known, so the text is decoded from each of the first four digits.
-  static func visibleTexts(in text: Span<UInt8>) -> [UInt8] {
-    var results: (first: [UInt8], second: [UInt8], third: [UInt8], fourth: [UInt8]) = ([], [], [], [])
-    // The last four digits, of six bits each.
-    var window: UInt32 = 0
-    var count = 0
-    func add(_ digit: UInt32) {
-      window = window << 6 & 0xff_ffff | digit
-      count += 1
-      guard count >= 4 else { return }
-      switch count % 4 {
-      case 0: append(window, to: &results.first)
-      case 1: append(window, to: &results.second)
-      case 2: append(window, to: &results.third)
-      default: append(window, to: &results.fourth)
-      }
-    }
+  /// not known, so the text is decoded from each of the first four digits. Four digits are a group of three bytes. A text
+  /// of `minimum` bytes has some whole groups, so only one of each so many groups is decoded, unless it is visible: few
+  /// groups of random digits are.
+  ///
+  /// - Parameter minimum: The length of the shortest text that is needed, in bytes; at least 5.
+  static func visibleTexts(in text: Span<UInt8>, ofAtLeast minimum: Int) -> [UInt8] {
+    var digits: [UInt8] = []
+    digits.reserveCapacity(text.count + 3)
     for index in text.indices {
-      if let digit = digit(text[index]) { add(digit) }
+      let value = values[Int(text[index])]
+      if value < 64 { digits.append(value) }
     }
     // The end of a value without padding has fewer than four digits.
-    for _ in 0..<3 { add(0) }
-    return results.first + [separator] + results.second + [separator] + results.third + [separator] + results.fourth
+    for _ in 0..<3 { digits.append(0) }
+    // Three bytes may be in the groups in front of the whole ones and behind them.
+    let step = max(1, (minimum - 2) / 3)
+    var result: [UInt8] = []
+    for first in 0..<4 { appendTexts(of: digits.span.extracting(first...), step, to: &result) }
+    return result
   }
 
-  /// Appends the first visible ones of three bytes, and a separator in place of the others. A code is not among the
-  /// others: it is the whole value, and so begins with the first of three bytes, or follows the visible text `code=`.
-  private static func append(_ bytes: UInt32, to result: inout [UInt8]) {
-    var rest = bytes << 8
-    for _ in 0..<3 {
-      let byte = UInt8(truncatingIfNeeded: rest >> 24)
-      guard (0x20...0x7e).contains(byte) else {
-        if result.last != separator { result.append(separator) }
-        return
+  /// Appends the visible texts that the digits mean if the first one begins a group.
+  ///
+  /// - Parameter step: The number of whole groups that each text has.
+  private static func appendTexts(of digits: Span<UInt8>, _ step: Int, to result: inout [UInt8]) {
+    let count = digits.count / 4
+    var group = step - 1
+    while group < count {
+      guard isVisible(bytes(of: digits, group)) else {
+        group += step
+        continue
       }
-      result.append(byte)
-      rest <<= 8
+      // The groups in front of these were decoded already, unless they belong to the same text.
+      var start = group
+      while start > max(0, group - step), isVisible(bytes(of: digits, start - 1)) { start -= 1 }
+      var end = group + 1
+      while end < count, isVisible(bytes(of: digits, end)) { end += 1 }
+      for index in max(0, start - 1)..<min(count, end + 1) {
+        let word = bytes(of: digits, index)
+        for shift: UInt32 in [16, 8, 0] {
+          let byte = UInt8(truncatingIfNeeded: word >> shift)
+          result.append(isVisible(byte) ? byte : separator)
+        }
+      }
+      result.append(separator)
+      group = end + step
     }
   }
 
-  /// Returns the six bits of a digit of either alphabet; `nil` for other characters.
-  private static func digit(_ byte: UInt8) -> UInt32? {
+  /// Returns the three bytes that a group of four digits means.
+  private static func bytes(of digits: Span<UInt8>, _ group: Int) -> UInt32 {
+    let start = group * 4
+    return UInt32(digits[start]) << 18 | UInt32(digits[start + 1]) << 12 | UInt32(digits[start + 2]) << 6
+      | UInt32(digits[start + 3])
+  }
+
+  private static func isVisible(_ group: UInt32) -> Bool {
+    isVisible(UInt8(truncatingIfNeeded: group >> 16)) && isVisible(UInt8(truncatingIfNeeded: group >> 8))
+      && isVisible(UInt8(truncatingIfNeeded: group))
+  }
+
+  private static func isVisible(_ byte: UInt8) -> Bool { byte &- 0x20 < 0x5f }
+
+  /// The six bits of each digit of either alphabet; 255 for other characters.
+  private static let values: [UInt8] = (0...255).map { (byte: UInt8) in
     switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte &- UInt8(ascii: "A"))
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte &- UInt8(ascii: "a") &+ 26)
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte &- UInt8(ascii: "0") &+ 52)
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte &- UInt8(ascii: "A")
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): byte &- UInt8(ascii: "a") &+ 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0") &+ 52
     case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
     case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
-    default: nil
+    default: 255
     }
   }
 }

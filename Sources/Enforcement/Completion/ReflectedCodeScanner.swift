@@ -95,7 +95,9 @@ public struct ReflectedCodeScanner: Sendable {
       let longest = text.count / 4 * 3 + 3
       guard longest >= code.minimumLength, code.minimumLength >= ReflectedCodeScanner.minimumLengthInBase64
       else { return false }
-      return code.occursAfterDecoding(in: Base64Readings.visibleTexts(in: PercentDecoding.repeated(text.span).span))
+      let readings = Base64Readings.visibleTexts(
+        in: PercentDecoding.repeated(text.span).span, ofAtLeast: code.minimumLength)
+      return !readings.isEmpty && code.occursAfterDecoding(in: readings)
     }
   }
 
