@@ -521,10 +521,12 @@ class Attacker:
             named.add(app)
             more.append("Authorization: Basic " + base64.b64encode(f"{app}:{r.choice(('', 'x', 'guess'))}".encode()).decode())
         # Such a value may get tokens where its own app is named, because it is a bearer token.
-        for value, app in self.bearers:
-            if app != "gamma" and app in named:
-                pairs = [(name, self.changed(value) if text == value else text) for name, text in pairs]
-                pairs = [(name, "x" if value in text else text) for name, text in pairs]
+        usable = [value for value, app in self.bearers if app != "gamma" and app in named]
+        for value in usable:
+            pairs = [(name, self.changed(value) if text == value else text) for name, text in pairs]
+        # The change may have made another one.
+        for value in usable:
+            pairs = [(name, "x" if value in text else text) for name, text in pairs]
         is_post = kind not in ("authorization", "callback")
         if r.random() < 0.05:
             is_post = not is_post
