@@ -115,6 +115,26 @@ struct CompletionTests {
     #expect(!ReflectedCodeScanner(target: target).contains(code: "abc-ef_h"))
   }
 
+  @Test("I-completion: a code of each length is found in base64 at each place, between bytes of each kind")
+  func lengthsInBase64() {
+    let letters = Array("aZ09-_~.bYx81Qk".utf8)
+    for length in 5...48 {
+      let code = (0..<length).map { letters[$0 * 7 % letters.count] }
+      for front in 0...6 {
+        for around in [0x00, 0x3d, 0x7f, 0xff] as [UInt8] {
+          let bytes = [UInt8](repeating: around, count: front) + code + [UInt8](repeating: around, count: length % 4)
+          for shift in 0...3 {
+            // The digits in front belong to another value.
+            let text = String(repeating: "f", count: shift) + Data(bytes).base64EncodedString()
+            let scanner = ReflectedCodeScanner(target: "/", fields: [text])
+            let isFound = scanner.contains(code: String(decoding: code, as: UTF8.self))
+            #expect(isFound, "\(length) \(front) \(around) \(shift)")
+          }
+        }
+      }
+    }
+  }
+
   @Test("I-completion: a code is found in base64 from each position, with other characters between its digits")
   func echoedInBase64() {
     let code = "aZ09-_~.code"

@@ -14,9 +14,12 @@ enum Base64Readings {
   static func visibleTexts(in text: Span<UInt8>, ofAtLeast minimum: Int) -> [UInt8] {
     var digits: [UInt8] = []
     digits.reserveCapacity(text.count + 3)
-    for index in text.indices {
-      let value = values[Int(text[index])]
-      if value < 64 { digits.append(value) }
+    digits.append(addingCapacity: text.count) { output in
+      let values = values.span
+      for index in text.indices {
+        let value = values[Int(text[index])]
+        if value < 64 { output.append(value) }
+      }
     }
     // The end of a value without padding has fewer than four digits.
     for _ in 0..<3 { digits.append(0) }

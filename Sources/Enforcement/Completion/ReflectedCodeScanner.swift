@@ -95,8 +95,8 @@ public struct ReflectedCodeScanner: Sendable {
       let longest = text.count / 4 * 3 + 3
       guard longest >= code.minimumLength, code.minimumLength >= ReflectedCodeScanner.minimumLengthInBase64
       else { return false }
-      let readings = Base64Readings.visibleTexts(
-        in: PercentDecoding.repeated(text.span).span, ofAtLeast: code.minimumLength)
+      let decoded = text.span.contains(UInt8(ascii: "%")) ? PercentDecoding.repeated(text.span) : text
+      let readings = Base64Readings.visibleTexts(in: decoded.span, ofAtLeast: code.minimumLength)
       return !readings.isEmpty && code.occursAfterDecoding(in: readings)
     }
   }
@@ -123,7 +123,7 @@ private struct SearchedCode {
   private let isUnreserved: Bool
 
   init(_ code: String) {
-    isUnreserved = code.utf8.allSatisfy(\.isUnreserved)
+    isUnreserved = code.utf8.span.allSatisfy(\.isUnreserved)
     sent = Needle(SearchedCode.replacingPlus(Array(code.utf8)))
     decoded = isUnreserved ? sent : Needle(SearchedCode.replacingPlus(PercentDecoding.repeated(code.utf8.span)))
   }
@@ -189,13 +189,15 @@ private struct Needle {
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
-    var borders: [Int] = []
-    borders.reserveCapacity(bytes.count)
+    var borders = [Int](repeating: 0, count: bytes.count)
+    let text = bytes.span
     var length = 0
-    for (index, byte) in bytes.enumerated() {
-      while length > 0, bytes[length] != byte { length = borders[length - 1] }
-      if index > 0, bytes[length] == byte { length += 1 }
-      borders.append(length)
+    var index = 1
+    while index < text.count {
+      while length > 0, text[length] != text[index] { length = borders[length - 1] }
+      if text[length] == text[index] { length += 1 }
+      borders[index] = length
+      index &+= 1
     }
     self.borders = borders
   }
