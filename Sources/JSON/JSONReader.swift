@@ -5,10 +5,10 @@ internal import ByteText
 /// Foundation's decoder is not used: for each value it tries one type after the other, and each failure costs time in
 /// proportion to the depth, so a short text could occupy a worker for seconds.
 public enum JSONReader {
-  /// The treatment of texts on which readers disagree: those with a byte order mark (RFC 8259, section 8.1), and those
-  /// with several members of the same name in an object (section 4).
+  /// The treatment of texts on which readers disagree: those with a byte order mark or bytes that are not UTF-8 (RFC 8259,
+  /// section 8.1), and those with several members of the same name in an object (section 4).
   public enum Strictness: Sendable {
-    /// The mark is ignored, and the first of the members counts.
+    /// The mark is ignored, U+FFFD stands for what is not UTF-8, and the first of the members counts.
     case lenient
     /// The text is refused, because another reader may refuse it or choose another member.
     case strict
@@ -38,7 +38,7 @@ public enum JSONReader {
   ) -> JSONValue? {
     guard index < bytes.count, depth < maximumDepth else { return nil }
     switch bytes[index] {
-    case UInt8(ascii: "\""): return string(bytes, &index).map(JSONValue.string)
+    case UInt8(ascii: "\""): return string(bytes, &index, strictness).map(JSONValue.string)
     case UInt8(ascii: "{"): return object(bytes, &index, strictness, depth: depth)
     case UInt8(ascii: "["): return array(bytes, &index, strictness, depth: depth)
     case UInt8(ascii: "t"): return skip("true", bytes, &index) ? .bool(true) : nil
@@ -56,7 +56,7 @@ public enum JSONReader {
     if skip("}", bytes, &index) { return .object([:]) }
     var members = [String: JSONValue](minimumCapacity: usualMemberCount)
     while true {
-      guard let name = string(bytes, &index) else { return nil }
+      guard let name = string(bytes, &index, strictness) else { return nil }
       skipSpace(bytes, &index)
       guard skip(":", bytes, &index) else { return nil }
       skipSpace(bytes, &index)
@@ -89,24 +89,33 @@ public enum JSONReader {
     }
   }
 
-  private static func string(_ bytes: Span<UInt8>, _ index: inout Int) -> String? {
+  private static func string(_ bytes: Span<UInt8>, _ index: inout Int, _ strictness: Strictness) -> String? {
     guard index < bytes.count, bytes[index] == UInt8(ascii: "\""),
       let end = bytes.firstIndex(of: UInt8(ascii: "\""), from: index + 1)
     else { return nil }
     let content = bytes.extracting(index + 1..<end)
-    guard isPlain(content) else { return stringWithEscapes(bytes, &index) }
+    guard isPlain(content) else { return stringWithEscapes(bytes, &index, strictness) }
     index = end + 1
-    return String(validating: content)
+    return text(of: content, strictness)
   }
 
-  private static func stringWithEscapes(_ bytes: Span<UInt8>, _ index: inout Int) -> String? {
+  /// Returns the text of bytes in UTF-8. A lenient reader replaces what is not UTF-8, so that a name in another encoding
+  /// does not lose the other members.
+  private static func text(of bytes: Span<UInt8>, _ strictness: Strictness) -> String? {
+    if let text = String(validating: bytes) { return text }
+    return strictness == .lenient ? String(decoding: [UInt8](copying: bytes), as: UTF8.self) : nil
+  }
+
+  private static func stringWithEscapes(
+    _ bytes: Span<UInt8>, _ index: inout Int, _ strictness: Strictness
+  ) -> String? {
     index += 1
     var text: [UInt8] = []
     while index < bytes.count {
       let byte = bytes[index]
       index += 1
       switch byte {
-      case UInt8(ascii: "\""): return String(validating: text.span)
+      case UInt8(ascii: "\""): return self.text(of: text.span, strictness)
       case UInt8(ascii: "\\"):
         guard let scalar = escape(bytes, &index) else { return nil }
         text += String(Character(scalar)).utf8

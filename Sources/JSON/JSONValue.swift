@@ -16,8 +16,7 @@ public enum JSONValue: Sendable, Equatable {
     return value
   }
 
-  /// Returns the members of the JSON object in `bytes`; `nil` if the text is not a JSON object in UTF-8, or is nested
-  /// deeper than `JSONReader.maximumDepth`. The time is proportional to the length of the text.
+  /// Returns the members of the JSON object in `bytes`; `nil` if the text is not a JSON object, or is nested deeper than `JSONReader.maximumDepth`. The time is proportional to the length of the text.
   ///
   /// - Parameter strictness: The treatment of texts on which readers disagree.
   public static func members(of bytes: [UInt8], _ strictness: JSONReader.Strictness = .lenient) -> [String: JSONValue]?

@@ -187,6 +187,21 @@ struct TokenRequestTests {
       Legacy(503, "text/html", "later", becomes: 503, "temporarily_unavailable"),
       // Wrong credentials of the gateway are not the client's fault.
       Legacy(401, "application/json", #"{"error":"invalid_client"}"#, becomes: 502, "server_error"),
+      // The words of servers for a bad code or token, wherever they put them.
+      Legacy(200, "application/json", #"{"error":"bad_refresh_token"}"#, becomes: 400, "invalid_grant"),
+      Legacy(403, "application/json", #"{"error":"Refresh token expired."}"#, becomes: 400, "invalid_grant"),
+      Legacy(400, "application/json", #"{"error":{"code":9,"type":"invalid_grant"}}"#, becomes: 400, "invalid_grant"),
+      Legacy(
+        401, "application/json",
+        #"{"fault":{"faultstring":"Invalid","detail":{"errorcode":"keymanagement.service.invalid_refresh_token"}}}"#,
+        becomes: 400, "invalid_grant"),
+      Legacy(400, "application/json", #"{"errors":[{"message":"Token is invalid"}]}"#, becomes: 400, "invalid_grant"),
+      Legacy(400, "text/plain", "invalid_grant", becomes: 400, "invalid_grant"),
+      Legacy(400, "application/json", #"{"error":{"message":"quota"}}"#, becomes: 502, "server_error"),
+      // No word counts with a status that a proxy or a wrong path has.
+      Legacy(404, "application/json", #"{"error":"invalid_grant"}"#, becomes: 502, "server_error"),
+      Legacy(502, "text/plain", "invalid_grant", becomes: 502, "server_error"),
+      Legacy(400, "text/html", "<h1>Bad Request</h1>", becomes: 502, "server_error"),
     ])
   func normalised(legacy: Legacy) async throws {
     try await GatewayFixture.run { gateway in

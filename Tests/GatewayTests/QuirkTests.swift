@@ -56,6 +56,54 @@ struct QuirkTests {
     }
   }
 
+  /// A response of the token endpoint and the finding that says why it is unusable.
+  static let unusable: [(status: Int, body: [UInt8], finding: String)] = [
+    (200, Array(#"{"data":{"access_token":"a"},"message":"success"}"#.utf8), "answer-lacks-access_token"),
+    (200, Array(#"{"accessToken":"a"}"#.utf8), "answer-lacks-access_token"),
+    (200, Array(#"{"access_token":""}"#.utf8), "answer-lacks-access_token"),
+    (200, Array(#"{"access_token":12}"#.utf8), "answer-token-not-text"),
+    (200, Array(#"{"access_token":"a"#.utf8) + [0xf6] + Array(#""}"#.utf8), "answer-token-not-text"),
+    (
+      200, Array(#"{"access_token":"a","refresh_token":"b"#.utf8) + [0xf6] + Array(#""}"#.utf8),
+      "answer-token-not-text"
+    ),
+    (200, Array(#"{"access_token":"a"} // ok"#.utf8), "answer-not-json"),
+    (200, Array(#"["a"]"#.utf8), "answer-not-json"),
+    (302, [], "answer-status"),
+    (500, Array(#"{"access_token":"a"}"#.utf8), "answer-status"),
+  ]
+
+  @Test("The log says why a token response is unusable", arguments: unusable.indices)
+  func unusable(index: Int) async throws {
+    let (status, body, finding) = Self.unusable[index]
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        return Response(status: status, headers: ["Content-Type": "application/json"], body: body)
+      }
+      let response = try await gateway.redeem(try await gateway.code())
+      #expect(response.status == 502)
+      #expect(gateway.logLines.last?.contains("\"\(finding)\"") == true, "\(gateway.logLines.last ?? "")")
+    }
+  }
+
+  @Test("A name that is not UTF-8 loses no tokens, and members without a value are left out")
+  func tolerant() async throws {
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        let members = #","refresh_token":"","error":null,"error_description":"","note":null}"#
+        let body = Array(#"{"access_token":"a","token_type":"bearer","name":"M"#.utf8) + [0xfc] + Array(#"ller""#.utf8)
+        return Response(
+          status: 200, headers: ["Content-Type": "application/json"], body: body + Array(members.utf8))
+      }
+      let response = try await gateway.redeem(try await gateway.code())
+      #expect(response.status == 200)
+      let expected = #"{"access_token":"a","name":"M\#u{fffd}ller","note":null,"token_type":"bearer"}"#
+      #expect(response.text == expected)
+    }
+  }
+
   @Test(
     "A token response is read even if the upstream compresses it unasked", arguments: ["gzip", "GZIP", "x-gzip"])
   func compressed(coding: String) async throws {

@@ -63,12 +63,21 @@ struct JSONTests {
     #expect(JSONValue.members(of: Array(text.utf8), .strict) == nil)
   }
 
-  @Test("Invalid UTF-8 is refused", arguments: [JSONReader.Strictness.lenient, .strict])
-  func encoding(_ strictness: JSONReader.Strictness) {
-    #expect(JSONValue.members(of: [0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d], strictness) == nil)
+  @Test("The strict reader refuses bytes that are not UTF-8; the lenient one replaces them in names and texts")
+  func invalidUTF8() {
+    let texts: [[UInt8]] = [
+      Array(#"{""#.utf8) + [0xff] + Array(#"":1}"#.utf8), Array(#"{"a":"\n"#.utf8) + [0xc3] + Array(#""}"#.utf8),
+      Array(#"{"a":["#.utf8) + Array(#"""#.utf8) + [0xf6, 0x80] + Array(#""]}"#.utf8),
+    ]
+    for text in texts { #expect(JSONValue.members(of: text, .strict) == nil) }
+    #expect(JSONValue.members(of: texts[0]) == ["\u{fffd}": .integer(1)])
+    #expect(JSONValue.members(of: texts[1]) == ["a": .string("\n\u{fffd}")])
+    #expect(JSONValue.members(of: texts[2])?.keys.sorted() == ["a"])
+  }
+
+  @Test("Bytes that are not UTF-8 behind the object are refused", arguments: [JSONReader.Strictness.lenient, .strict])
+  func bytesBehind(strictness: JSONReader.Strictness) {
     #expect(JSONValue.members(of: [0x7b, 0x22, 0x61, 0x22, 0x3a, 0x31, 0x7d, 0xff], strictness) == nil)
-    let wide = Array("{\"a\":1}".utf16)
-    #expect(JSONValue.members(of: wide.flatMap { [UInt8(truncatingIfNeeded: $0), 0] }, strictness) == nil)
   }
 
   @Test("A strict reader refuses a byte order mark")

@@ -128,7 +128,8 @@ extension InterceptedRequest {
         trail.recordRefusal(.upstreamError)
         return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
       }
-    case .unusable:
+    case .unusable(let defect):
+      trail.findings.append(defect.rawValue)
       let isBusy = upstream.status == 503 || upstream.status == 429
       return tokenRejection(.withoutRedirect(isBusy ? .upstreamUnavailable : .upstreamFailed))
     }

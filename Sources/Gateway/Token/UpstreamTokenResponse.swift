@@ -11,7 +11,18 @@ enum UpstreamTokenResponse {
   case tokens([String: JSONValue])
   case error(OAuthErrorCode, description: String?)
   /// A response without usable tokens and without an error code.
-  case unusable
+  case unusable(Defect)
+
+  /// Why a response is unusable; the raw value is the finding in the decision log.
+  enum Defect: String {
+    /// The status says nothing about the request, or is no success, and the body names no error.
+    case status = "answer-status"
+    /// The body is neither a JSON object nor a form.
+    case syntax = "answer-not-json"
+    case lacksAccessToken = "answer-lacks-access_token"
+    /// The access token or the refresh token is not a text, or its bytes are not UTF-8.
+    case tokenType = "answer-token-not-text"
+  }
 
   init(status: Int, headers: Headers, body: [UInt8]) {
     self = UpstreamTokenResponse.read(status: status, headers: headers, body: body, screen: nil).answer
@@ -26,13 +37,23 @@ enum UpstreamTokenResponse {
   ) -> (answer: UpstreamTokenResponse, isScreened: Bool) {
     // A status of 500 or above, or 429, says nothing about the request, so the body is ignored. An error in it could
     // make the client discard a valid code or token, and the user would have to sign in again (`I-failure`).
-    guard status < 500, status != 429, var members = UpstreamTokenResponse.members(headers, body) else {
-      return (.unusable, false)
+    guard status < 500, status != 429 else { return (.unusable(.status), false) }
+    let isSuccess = (200..<300).contains(status)
+    guard var members = UpstreamTokenResponse.members(headers, body) else {
+      return (.unusable(isSuccess ? .syntax : .status), false)
     }
     let isScreened = screen?.screen(&members) ?? false
-    if let error = UpstreamTokenResponse.error(members, isDevicePoll) { return (error, isScreened) }
-    let hasTokens = (200..<300).contains(status) && members["access_token"]?.text.map { !$0.isEmpty } ?? false
-    return (hasTokens ? .tokens(normalised(members)) : .unusable, isScreened)
+    if let error = UpstreamTokenError(members, isDevicePoll: isDevicePoll) {
+      guard isSuccess || error.isCredible(withStatus: status) else { return (.unusable(.status), isScreened) }
+      return (.error(error.code, description: error.description.map { ErrorDescription.sanitised($0) }), isScreened)
+    }
+    guard isSuccess else { return (.unusable(.status), isScreened) }
+    guard let token = members["access_token"], token != .null else { return (.unusable(.lacksAccessToken), isScreened) }
+    guard token != .string("") else { return (.unusable(.lacksAccessToken), isScreened) }
+    guard isText(token), members["refresh_token"]?.text.map({ isText(.string($0)) }) ?? true else {
+      return (.unusable(.tokenType), isScreened)
+    }
+    return (.tokens(normalised(members)), isScreened)
   }
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
@@ -45,43 +66,26 @@ enum UpstreamTokenResponse {
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.namesWithMalformedValue.isEmpty,
       form.firstRepeatedName == nil
     else { return nil }
+    // A text with nothing but the word, such as `invalid_grant`, is read as one name without a value.
+    if let word = form.entries.first, form.entries.count == 1, word.value.isEmpty, UpstreamTokenError.isKnown(word.name) {
+      return ["error": .string(word.name)]
+    }
     var members: [String: JSONValue] = [:]
     for entry in form.entries { members[entry.name] = .string(entry.value) }
     return members
   }
 
-  private static func error(_ members: [String: JSONValue], _ isDevicePoll: Bool) -> UpstreamTokenResponse? {
-    guard let text = (members["error"] ?? members["error_code"] ?? members["error_message"])?.text, !text.isEmpty
-    else { return nil }
-    let description = (members["error_description"] ?? members["error_message"])?.text
-    let code = (isDevicePoll ? pollCode(text) : nil) ?? code(text)
-    return .error(code, description: description.map { ErrorDescription.sanitised($0) })
-  }
-
-  /// Returns the error code for an upstream error. The codes of RFC 6749, section 5.2, of RFC 8707, section 2, and the
-  /// codes that OpenID Connect servers send for a refresh are kept. Nonstandard codes for a bad code or token become
-  /// `invalid_grant`. An unknown code becomes `server_error`, because it does not show that the client made an error.
-  private static func code(_ text: String) -> OAuthErrorCode {
-    switch text {
-    case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
-      "invalid_scope", "invalid_target", "interaction_required", "login_required", "consent_required":
-      OAuthErrorCode(rawValue: text) ?? .serverError
-    case "invalid_code", "expired_code", "bad_verification_code", "expired_token", "invalid_token": .invalidGrant
-    case "temporarily_unavailable": .temporarilyUnavailable
-    default: .serverError
+  private static func isEmpty(_ value: JSONValue) -> Bool {
+    switch value {
+    case .null: true
+    case .string(let text): text.isEmpty
+    case .bool, .integer, .number, .array, .object: false
     }
   }
 
-  /// Returns the error code for the upstream's error to a poll (RFC 8628, section 3.5); `nil` for other errors. Some
-  /// servers have other names for a denial and for an expired code.
-  private static func pollCode(_ text: String) -> OAuthErrorCode? {
-    switch text {
-    case "authorization_pending": .authorizationPending
-    case "slow_down": .slowDown
-    case "access_denied", "authorization_declined": .accessDenied
-    case "expired_token", "code_expired", "expired_code": .expiredToken
-    default: nil
-    }
+  /// True for a text whose bytes were UTF-8.
+  private static func isText(_ value: JSONValue) -> Bool {
+    value.text.map { !$0.utf8.span.contains("\u{fffd}") } ?? false
   }
 
   /// Returns a comma-separated scope list as a space-separated list (RFC 6749, section 3.3).
@@ -99,9 +103,15 @@ enum UpstreamTokenResponse {
   }
 
   /// Converts `expires_in` (or the nonstandard `expires`) and `scope` to the form that RFC 6749, section 5.1, defines,
-  /// and adds a missing `token_type`.
+  /// adds a missing `token_type`, and removes an empty `refresh_token` and errors without a value: some clients take any
+  /// `error` for a failure.
   private static func normalised(_ members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
+    if members.contains(where: { isEmpty($0.value) }) {
+      for name in ["refresh_token", "error", "error_description", "error_uri"] where members[name].map(isEmpty) ?? false {
+        members[name] = nil
+      }
+    }
     if members["token_type"]?.text?.isEmpty ?? true { members["token_type"] = .string("Bearer") }
     if let lifetime = members["expires_in"] {
       if let seconds = lifetime.text.flatMap(Int64.init) { members["expires_in"] = .integer(seconds) }

@@ -1,0 +1,121 @@
+internal import ByteText
+import JSON
+import OAuth
+
+/// An error of the upstream's token endpoint (RFC 6749, section 5.2), also in the words of servers that are older than the
+/// standard or that put errors into objects and lists.
+struct UpstreamTokenError {
+  let code: OAuthErrorCode
+  let description: String?
+  private let isPollError: Bool
+
+  /// Finds the error among the members of a response; `nil` if they name none.
+  ///
+  /// The first word that is known decides. If there is none, the error is `server_error`, because an unknown word does not
+  /// show that the client made an error. Objects and lists are searched only if there is no access token.
+  ///
+  /// - Parameter isDevicePoll: True if the request was the poll of a device. The errors of RFC 8628, section 3.5, are only
+  ///   known then.
+  init?(_ members: [String: JSONValue], isDevicePoll: Bool) {
+    let hasToken = !(members["access_token"]?.text?.isEmpty ?? true)
+    let words = UpstreamTokenError.words(in: members, deep: !hasToken)
+    guard !words.isEmpty else { return nil }
+    let pollCode = isDevicePoll ? words.lazy.compactMap(UpstreamTokenError.pollCode).first : nil
+    isPollError = pollCode != nil
+    code = pollCode ?? words.lazy.compactMap(UpstreamTokenError.code).first ?? .serverError
+    description = (members["error_description"] ?? members["error_message"])?.text
+  }
+
+  /// True if a response with this status can be about the grant. Other statuses are those of proxies and of wrong paths;
+  /// an error that only they bring could make the client discard a valid token. Servers answer polls with many.
+  func isCredible(withStatus status: Int) -> Bool { isPollError || [400, 401, 403].contains(status) }
+
+  // MARK: Words
+
+  /// The members that name an error, in the order in which they count.
+  private static let names = ["error", "error_code", "error_message", "errors", "fault", "Error", "ErrorCode"]
+  /// Bounds of the search. Longer texts are messages for people.
+  private static let maximumDepth = 4
+  private static let maximumWords = 16
+  private static let maximumLength = 128
+
+  private static func words(in members: [String: JSONValue], deep: Bool) -> [String] {
+    var words: [String] = []
+    for name in names {
+      guard let value = members[name], deep || value.text != nil else { continue }
+      collect(value, into: &words, depth: 0)
+    }
+    return words
+  }
+
+  private static func collect(_ value: JSONValue, into words: inout [String], depth: Int) {
+    guard words.count < maximumWords, depth < maximumDepth else { return }
+    switch value {
+    case .string(let text) where !text.isEmpty: words.append(text)
+    case .array(let values): for value in values { collect(value, into: &words, depth: depth + 1) }
+    case .object(let members):
+      for (_, value) in members.sorted(by: { $0.key < $1.key }) { collect(value, into: &words, depth: depth + 1) }
+    default: break
+    }
+  }
+
+  /// True if the word is one that ``code`` maps.
+  static func isKnown(_ word: String) -> Bool { code(word) != nil }
+
+  /// Returns the error code for a word. The codes of RFC 6749, section 5.2, of RFC 8707, section 2, and those that OpenID
+  /// Connect servers send for a refresh are kept. Other words for a bad code or token become `invalid_grant`.
+  private static func code(_ word: String) -> OAuthErrorCode? {
+    switch word {
+    case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+      "invalid_scope", "invalid_target", "interaction_required", "login_required", "consent_required",
+      "temporarily_unavailable", "server_error":
+      OAuthErrorCode(rawValue: word)
+    default:
+      meansBadGrant(word) ? .invalidGrant : nil
+    }
+  }
+
+  /// Returns the error code for a word in the answer to a poll (RFC 8628, section 3.5); `nil` for other errors. Some
+  /// servers have other names for a denial and for an expired code.
+  private static func pollCode(_ word: String) -> OAuthErrorCode? {
+    switch word {
+    case "authorization_pending": .authorizationPending
+    case "slow_down": .slowDown
+    case "access_denied", "authorization_declined": .accessDenied
+    case "expired_token", "code_expired", "expired_code": .expiredToken
+    default: nil
+    }
+  }
+
+  /// True for words such as `bad_refresh_token`, `Refresh token expired` and `keymanagement.service.InvalidRefreshToken`: one
+  /// word for the fault and one for the code or token, and nothing else that has a meaning.
+  private static func meansBadGrant(_ word: String) -> Bool {
+    guard word.utf8.count <= maximumLength, word.utf8.span.isASCII else { return false }
+    // The names of packages are in front of a period; the one at the end of a sentence has nothing behind it.
+    let last = word.utf8.split(separator: UInt8(ascii: ".")).last ?? word.utf8[...]
+    let letters = last.filter(\.isLetter).map(\.lowercasedASCII)
+    return badGrants.contains(String(decoding: letters, as: UTF8.self))
+  }
+
+  private static let badGrants: Set<String> = {
+    let faults = ["invalid", "bad", "expired", "revoked", "unknown", "used", "inactive", "wrong"]
+    let things = [
+      "token", "refreshtoken", "code", "authorizationcode", "authcode", "grant", "authorizationgrant", "verificationcode",
+    ]
+    var words: Set<String> = []
+    for thing in things {
+      for fault in faults {
+        for middle in ["", "is", "has", "hasbeen", "was"] {
+          words.insert(thing + middle + fault)
+          words.insert("the" + thing + middle + fault)
+        }
+        words.insert(fault + thing)
+      }
+      for end in ["notfound", "isnotvalid", "notvalid", "alreadyused", "doesnotexist", "hasalreadybeenused"] {
+        words.insert(thing + end)
+        words.insert("the" + thing + end)
+      }
+    }
+    return words
+  }()
+}
