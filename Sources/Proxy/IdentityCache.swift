@@ -7,7 +7,6 @@ import Reactor
 final class IdentityCache {
   private struct Entry {
     let peer: Address
-    let isTrusted: Bool
     let isSecure: Bool
     let isFromProxyProtocol: Bool
     let identity: ClientIdentity
@@ -22,20 +21,21 @@ final class IdentityCache {
   /// Returns the identity of a client at `peer` with these properties. Creates it if it is not in the cache.
   ///
   /// - Parameters:
-  ///   - isTrusted: true if the peer is a trusted proxy.
+  ///   - trusts: Returns true for a trusted proxy; the same function in all calls between two calls of ``removeAll()``.
   ///   - isSecure: true if the client's connection uses TLS.
   ///   - isFromProxyProtocol: true if a proxy supplied the address in the PROXY protocol.
-  func identity(of peer: Address, isTrusted: Bool, isSecure: Bool, isFromProxyProtocol: Bool) -> ClientIdentity {
+  func identity(
+    of peer: Address, trusts: @escaping @Sendable (Address) -> Bool, isSecure: Bool, isFromProxyProtocol: Bool
+  ) -> ClientIdentity {
     for entry in entries
-    where entry.isTrusted == isTrusted && entry.isSecure == isSecure && entry.isFromProxyProtocol == isFromProxyProtocol
+    where entry.isSecure == isSecure && entry.isFromProxyProtocol == isFromProxyProtocol
       && entry.peer.isSameHost(as: peer)
     {
       return entry.identity
     }
     let made = Entry(
-      peer: peer, isTrusted: isTrusted, isSecure: isSecure, isFromProxyProtocol: isFromProxyProtocol,
-      identity: ClientIdentity(peer, isTrusted: isTrusted, isSecure: isSecure, isFromProxyProtocol: isFromProxyProtocol)
-    )
+      peer: peer, isSecure: isSecure, isFromProxyProtocol: isFromProxyProtocol,
+      identity: ClientIdentity(peer, trusts: trusts, isSecure: isSecure, isFromProxyProtocol: isFromProxyProtocol))
     if entries.count < IdentityCache.limit {
       entries.append(made)
     } else {
@@ -44,4 +44,7 @@ final class IdentityCache {
     }
     return made.identity
   }
+
+  /// Forgets all identities, because other proxies are trusted now.
+  func removeAll() { entries.removeAll() }
 }

@@ -117,6 +117,7 @@ public final class ProxyWorker {
     self.accessLog = accessLog
     let old = self.settings.configuration.upstreamTLS
     self.settings = settings
+    identities.removeAll()
     self.handler = handler
     poller.identifyRequests(by: handler.requestIDs)
     pool.settings = settings

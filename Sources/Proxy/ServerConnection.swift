@@ -112,7 +112,7 @@ final class ServerConnection: Activity {
     self.tls = tls
     identitySettings = worker.settings
     identity = worker.identities.identity(
-      of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: false, isFromProxyProtocol: false)
+      of: peer, trusts: worker.settings.configuration.trusts, isSecure: false, isFromProxyProtocol: false)
     admission = Admission(worker.connections, totalLimit: worker.settings.configuration.limits.connections)
     waiter = Waiter(worker.poller)
     stage = .accepted(speaksProxyProtocol: speaksProxyProtocol)
@@ -213,7 +213,7 @@ final class ServerConnection: Activity {
   ) -> ClientIdentity {
     let isSecure = carrier.layer != nil || proxiedClient?.isSecure ?? false
     return worker.identities.identity(
-      of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: isSecure,
+      of: peer, trusts: worker.settings.configuration.trusts, isSecure: isSecure,
       isFromProxyProtocol: proxiedClient != nil)
   }
 

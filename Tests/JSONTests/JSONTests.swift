@@ -78,6 +78,8 @@ struct JSONTests {
   @Test("Bytes that are not UTF-8 behind the object are refused", arguments: [JSONReader.Strictness.lenient, .strict])
   func bytesBehind(strictness: JSONReader.Strictness) {
     #expect(JSONValue.members(of: [0x7b, 0x22, 0x61, 0x22, 0x3a, 0x31, 0x7d, 0xff], strictness) == nil)
+    let wide = Array("{\"a\":1}".utf16)
+    #expect(JSONValue.members(of: wide.flatMap { [UInt8(truncatingIfNeeded: $0), 0] }, strictness) == nil)
   }
 
   @Test("A strict reader refuses a byte order mark")

@@ -64,6 +64,19 @@ extension ProxyTests {
           (["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"], "127.0.0.1 false -"),
           (["X-Forwarded-For:"], "127.0.0.1 false -"),
           (["X-Forwarded-For: 6.6.6.6\u{600},192.0.2.7"], "192.0.2.7 false -"),
+          (["X-Forwarded-For: 6.6.6.6, 198.51.100.1:51234"], "198.51.100.1 false -"),
+          (["X-Forwarded-For: 6.6.6.6, [2001:db8::1]:443"], "2001:db8::1 false -"),
+          (["X-Forwarded-For: 6.6.6.6, [2001:db8::1]"], "2001:db8::1 false -"),
+          (["X-Forwarded-For: 6.6.6.6, 198.51.100.1:"], "127.0.0.1 false -"),
+          (["X-Forwarded-For: 6.6.6.6, 198.51.100.1:x"], "127.0.0.1 false -"),
+          (["X-Forwarded-For: 6.6.6.6, [2001:db8::1"], "127.0.0.1 false -"),
+          (["X-Forwarded-Proto: WSS"], "127.0.0.1 true -"),
+          (["Forwarded: for=203.0.113.7;host=id.example.com;proto=https"], "203.0.113.7 true id.example.com"),
+          (["Forwarded: for=6.6.6.6;proto=https, By=x; For=\"[2001:db8::9]:4711\""], "2001:db8::9 false -"),
+          (["Forwarded: proto=https;for=\"6.6.6.6", "Forwarded: for=192.0.2.7"], "192.0.2.7 false -"),
+          (["Forwarded: for=6.6.6.6, for=unknown"], "127.0.0.1 false -"),
+          // A client's `Forwarded` that the proxy does not know does not count beside the fields of the proxy.
+          (["Forwarded: for=6.6.6.6;proto=https", "X-Forwarded-For: 192.0.2.7"], "192.0.2.7 false -"),
         ] {
           let response = try await bench.exchange(
             "GET /facts HTTP/1.1\r\nHost: a\r\n\(lines.map { "\($0)\r\n" }.joined())\r\n")
@@ -71,6 +84,29 @@ extension ProxyTests {
         }
         _ = try await bench.get("/", "X-Forwarded-For: 2001:db8::1", "X-Forwarded-Host: a\"b")
         #expect(bench.upstream.requests.last?["Forwarded"] == "for=\"[2001:db8::1]\";proto=http;host=\"gateway.test\"")
+      }
+    }
+
+    @Test("The addresses of trusted proxies in a row lead to the client, and no further")
+    func chain() async throws {
+      let trusts: @Sendable (Address) -> Bool = { $0.isLoopback || $0.host.hasPrefix("10.") }
+      try await Bench.Setup(configure: { $0.trusts = trusts }).run { _, bench in
+        for (lines, chain) in [
+          (["X-Forwarded-For: 6.6.6.6, 192.0.2.7, 10.0.0.1, 10.0.0.2:99"], "192.0.2.7, 10.0.0.1, 10.0.0.2, 127.0.0.1"),
+          (["X-Forwarded-For: 6.6.6.6, 192.0.2.7", "X-Forwarded-For: 10.0.0.2"], "192.0.2.7, 10.0.0.2, 127.0.0.1"),
+          (["X-Forwarded-For: 6.6.6.6, unknown, 10.0.0.2"], "10.0.0.2, 127.0.0.1"),
+          (["X-Forwarded-For: , ,10.0.0.1,, 10.0.0.2,"], "10.0.0.1, 10.0.0.2, 127.0.0.1"),
+          (["Forwarded: for=6.6.6.6, for=192.0.2.7, for=10.0.0.1"], "192.0.2.7, 10.0.0.1, 127.0.0.1"),
+        ] {
+          _ = try await bench.exchange(
+            "GET / HTTP/1.1\r\nHost: a\r\n\(lines.map { "\($0)\r\n" }.joined())\r\n")
+          #expect(bench.upstream.requests.last?["X-Forwarded-For"] == chain)
+        }
+        // The number of hops is limited, so that the field that goes upstream is, too.
+        let hops = (0..<200).map { "10.0.0.\($0)" }.joined(separator: ",")
+        _ = try await bench.get("/", "X-Forwarded-For: 6.6.6.6,\(hops)")
+        let sent = bench.upstream.requests.last?["X-Forwarded-For"]
+        #expect(sent?.split(separator: ",").count == 9)
       }
     }
 

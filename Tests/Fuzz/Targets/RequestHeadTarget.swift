@@ -124,7 +124,7 @@ enum RequestHeadTarget {
     let settings = CompiledProxyConfiguration(configuration)
     guard let buffer = BufferPool(reserve: 0).take() else { throw Violation("no memory") }
     _ = RequestRewriter.write(
-      head, bytes.span, index, ClientIdentity(peer, isTrusted: isTrusted), settings, to: buffer)
+      head, bytes.span, index, ClientIdentity(peer, trusts: { _ in isTrusted }), settings, to: buffer)
     RequestRewriter.writeEnd(head.method, head.body, to: buffer)
     let sent = buffer.bytes(from: 0, count: buffer.count)
     var scanner = HeadScanner()
