@@ -69,13 +69,7 @@ public enum ClientDocument {
   }
 
   private static func name(_ members: [String: JSONValue]) throws(DocumentFailure) -> String? {
-    guard let name = try text(members, "client_name").map(ClientMetadata.singleSpaced) else { return nil }
-    guard ClientMetadata.isDisplayable(name) else {
-      throw .invalid(
-        "its `client_name` is empty, has more than 64 characters, or has quotation marks or characters that are not "
-          + "displayed")
-    }
-    return name
+    try text(members, "client_name").flatMap { ClientMetadata.displayable($0) }
   }
 
   private static func scope(_ members: [String: JSONValue]) throws(DocumentFailure) -> Scope? {

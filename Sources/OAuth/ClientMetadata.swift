@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// The metadata of a client that is not listed in the policy (RFC 7591, section 2): the members that the rules use.
 ///
 /// The values come from the client itself. The parser has validated their form; the policy decides which of them the
@@ -55,11 +57,43 @@ public struct ClientMetadata: Hashable, Sendable {
       return false
     }
     guard !name.hasPrefix(" "), !name.hasSuffix(" ") else { return false }
-    // A name must not begin with a mark, which would be on the text before it.
-    var marks = maximumMarks
-    var followsApostrophe = false
-    return name.unicodeScalars.allSatisfy { scalar in
-      switch scalar.properties.generalCategory {
+    var reader = NameReader()
+    return name.unicodeScalars.allSatisfy { reader.accepts($0) }
+  }
+
+  /// Returns the part of a name that a page may show (``isDisplayable(_:)``): without quotation marks and characters that
+  /// are not displayed, with one plain space in place of several and of other spaces, and not too long. Returns `nil` if
+  /// nothing is left. A server may replace the values of a registration (RFC 7591, section 3.2.1).
+  public static func displayable(_ name: String) -> String? {
+    var reader = NameReader()
+    var kept = ""
+    var count = 0
+    for scalar in name.unicodeScalars {
+      let isSpace = scalar.properties.generalCategory == .spaceSeparator
+      if isSpace, kept.isEmpty || kept.utf8.last == .space { continue }
+      let scalar: Unicode.Scalar = isSpace ? " " : scalar
+      var next = reader
+      guard next.accepts(scalar) else { continue }
+      reader = next
+      kept.unicodeScalars.append(scalar)
+      count += 1
+      guard count <= maximumNameLength else { break }
+    }
+    if count > maximumNameLength { kept = String(kept.unicodeScalars.prefix(maximumNameLength - 1)) + "\u{2026}" }
+    if kept.utf8.last == .space { kept.unicodeScalars.removeLast() }
+    return isDisplayable(kept) ? kept : nil
+  }
+
+  /// Reads the characters of a name.
+  private struct NameReader {
+    /// The number of marks in a row. A name must not begin with a mark, which would be on the text before it.
+    private var marks = maximumMarks
+    private var followsApostrophe = false
+
+    /// Returns true if a page may show the character behind those that were accepted.
+    mutating func accepts(_ scalar: Unicode.Scalar) -> Bool {
+      let category = scalar.properties.generalCategory
+      switch category {
       case .nonspacingMark, .enclosingMark: marks += 1
       default: marks = 0
       }
@@ -68,20 +102,11 @@ public struct ClientMetadata: Hashable, Sendable {
       if isApostrophe ? followsApostrophe : QuotationMarks.contains(scalar) { return false }
       followsApostrophe = isApostrophe
       guard !scalar.properties.isDefaultIgnorableCodePoint, !blanks.contains(scalar) else { return false }
-      return switch scalar.properties.generalCategory {
+      return switch category {
       case .spaceSeparator: scalar == " "
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
       default: true
       }
     }
-  }
-
-  /// Returns a name with one space in place of several, as browsers display it.
-  public static func singleSpaced(_ name: String) -> String {
-    var result = ""
-    for scalar in name.unicodeScalars where scalar != " " || result.unicodeScalars.last != " " {
-      result.unicodeScalars.append(scalar)
-    }
-    return result
   }
 }

@@ -1,35 +1,40 @@
-/// A list of scope tokens (RFC 6749, section 3.3), kept as written.
+internal import ByteText
+
+/// A list of scope tokens (RFC 6749, section 3.3), kept as written but for spare spaces.
 ///
 ///     scope       = scope-token *( SP scope-token )
 ///     scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
 public struct Scope: Hashable, Sendable, CustomStringConvertible {
-  /// The scope as written, with its order and repetitions.
+  /// The tokens in their order, with repetitions and with one space between two.
   public let text: String
 
   /// The maximum number of bytes of a scope, and of its tokens. Servers have some hundred tokens at most.
   static let (maximumLength, maximumTokens) = (8_192, 512)
 
   /// Parses a scope; `nil` if the text does not match the grammar or is too long.
+  ///
+  /// Spaces at the start, at the end and in a row are accepted, although the grammar has none: apps send them, and no server
+  /// reads another scope.
   public init?(parsing text: String) {
     let bytes = text.utf8.span
     guard bytes.count <= Scope.maximumLength else { return nil }
-    var spaces = 0
-    // A scope contains single spaces, and only between two tokens.
-    var expectsToken = true
+    var tokens = 0
+    var hasSpareSpaces = false
+    var isInToken = false
     var index = 0
     while index < bytes.count {
-      if bytes[index] == UInt8(ascii: " ") {
-        spaces += 1
-        guard !expectsToken, spaces < Scope.maximumTokens else { return nil }
-        expectsToken = true
+      if bytes[index] == .space {
+        hasSpareSpaces = hasSpareSpaces || !isInToken
+        isInToken = false
       } else {
         guard Scope.isTokenByte(bytes[index]) else { return nil }
-        expectsToken = false
+        if !isInToken { tokens += 1 }
+        isInToken = true
       }
       index &+= 1
     }
-    guard !expectsToken else { return nil }
-    self.text = text
+    guard tokens > 0, tokens <= Scope.maximumTokens else { return nil }
+    self.text = hasSpareSpaces || !isInToken ? text.split(separator: " ").joined(separator: " ") : text
   }
 
   /// The tokens, without repetitions. Their order has no meaning.
@@ -38,7 +43,6 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
   /// True if `other` contains every token of this scope.
   public func isWithin(_ other: Scope) -> Bool { text == other.text || tokens.isSubset(of: other.tokens) }
 
-  /// The scope as written.
   public var description: String { text }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {

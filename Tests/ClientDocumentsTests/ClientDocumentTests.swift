@@ -50,9 +50,6 @@ struct ClientDocumentTests {
       ClientDocumentTests.document(#""client_uri":"ftp://app.example/""#),
       ClientDocumentTests.document(#""client_uri":"https://\u0435xample.com/""#),
       ClientDocumentTests.document(#""client_uri":["https://app.example/"]"#),
-      ClientDocumentTests.document(#""client_name":"a\u202eb""#),
-      ClientDocumentTests.document(#""client_name":"Mail\u201d by \u201cBank""#),
-      ClientDocumentTests.document(#""client_name":"""#),
       ClientDocumentTests.document(#""grant_types":["client_credentials"]"#),
       ClientDocumentTests.document(#""response_types":["token"]"#),
       ClientDocumentTests.document(#""scope":"a\"b""#),
@@ -61,6 +58,16 @@ struct ClientDocumentTests {
     ])
   func violations(_ text: String) throws {
     #expect(throws: DocumentFailure.self) { try Self.parse(text) }
+  }
+
+  @Test(
+    "A name that a page cannot show is replaced",
+    arguments: [
+      (#"a\u202eb"#, "ab"), (#"Mail\u201d by \u201cBank"#, "Mail by Bank"), ("", nil),
+      (String(repeating: "x", count: 65), String(repeating: "x", count: 63) + "\u{2026}"),
+    ] as [(String, String?)])
+  func names(text: String, shown: String?) throws {
+    #expect(try Self.parse(Self.document(#""client_name":"\#(text)""#)).name == shown)
   }
 
   @Test("The host of the client_uri is kept in lower case, without port and path")

@@ -25,6 +25,8 @@ struct ScopeTests {
       ("openid", nil), ("openid offline_access", nil), ("read openid write", "read write"),
       ("write read", "write read"),
       ("openidx read", "openidx read"), (nil, nil),
+      // Spare spaces are no part of a scope.
+      (" read  write ", "read write"), ("read ", "read"), ("openid  read", "read"), (" openid ", nil),
     ] as [(String?, String?)])
   func drop(asked: String?, expected: String?) throws {
     #expect(try sent(asked, Self.policy()) == expected)

@@ -45,14 +45,15 @@ extension ClientMetadata {
       scope: try ClientMetadata.scope(members["scope"]), usesRefreshTokens: usesRefreshTokens)
   }
 
-  /// Returns the members of a JSON object.
+  /// Returns the members of a JSON object. A member that is `null` counts as omitted: the section defines no meaning for
+  /// it, and some libraries write each member that has no value.
   static func members(json bytes: [UInt8]) throws(MetadataProblem) -> [String: JSONValue] {
     guard bytes.count <= maximumJSONLength, let members = JSONValue.members(of: bytes, .strict) else {
       throw .metadata(
         "the body is not a JSON object in UTF-8 of at most \(maximumJSONLength) bytes, repeats a member, or begins "
           + "with a byte order mark")
     }
-    return members
+    return members.filter { $0.value != .null }
   }
 
   /// Returns the method of authentication with a secret that the client requests; `nil` if it requests none or one that
@@ -136,14 +137,8 @@ extension ClientMetadata {
 
   private static func name(_ value: JSONValue?) throws(MetadataProblem) -> String? {
     guard let value else { return nil }
-    guard let text = value.text.map(singleSpaced) else { throw .metadata("client_name is not a string") }
-    if text.isEmpty { return nil }
-    guard isDisplayable(text) else {
-      throw .metadata(
-        "client_name is longer than \(maximumNameLength) characters, or has a quotation mark or a character that is not "
-          + "displayed")
-    }
-    return text
+    guard let text = value.text else { throw .metadata("client_name is not a string") }
+    return displayable(text)
   }
 
   private static func scope(_ value: JSONValue?) throws(MetadataProblem) -> Scope? {
