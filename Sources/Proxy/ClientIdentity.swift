@@ -202,7 +202,8 @@ final class ClientIdentity {
     guard let first = hop.first, hop.count <= maximumElementLength else { return nil }
     var host = hop
     var port = hop.dropFirst(hop.count)
-    if bytes[first] == UInt8(ascii: "["), let end = bytes.firstIndex(of: UInt8(ascii: "]"), from: first), end < hop.upperBound
+    if bytes[first] == UInt8(ascii: "["), let end = bytes.firstIndex(of: UInt8(ascii: "]"), from: first),
+      end < hop.upperBound
     {
       host = first + 1..<end
       port = end + 1..<hop.upperBound

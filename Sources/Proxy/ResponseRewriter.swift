@@ -261,20 +261,28 @@ enum LocationRewriter {
     }
   }
 
-  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if the URL in the value has another
-  /// origin.
+  /// Returns the value with the gateway's origin in place of the upstream's, or of its own with http in place of https;
+  /// `nil` if the URL in the value has another origin.
   ///
   /// If the origin were not replaced, a legacy server that builds absolute URLs from its own name would redirect the
-  /// browser past the gateway.
+  /// browser past the gateway. One that does not know that the browser uses https would send it, with the sealed state and
+  /// then the password, over http.
   static func replacingOrigin(in value: String, _ configuration: ProxyConfiguration) -> String? {
-    let origin = configuration.upstreamOrigin
     let target = RefreshField.target(of: value)
+    guard
+      let rest = rest(of: target, after: configuration.upstreamOrigin)
+        ?? configuration.insecureOrigins.lazy.compactMap({ rest(of: target, after: $0) }).first
+    else { return nil }
+    return "\(value[..<target.startIndex])\(configuration.origin)\(value[rest...])"
+  }
+
+  /// Returns the index in a URL behind its origin; `nil` if it has another origin.
+  private static func rest(of target: Substring.UTF8View, after origin: String) -> String.Index? {
     let count = origin.utf8.count
     // Scheme and host are case-insensitive (RFC 3986, section 6.2.2.1).
-    guard !origin.isEmpty, target.prefix(count).elementsEqual(origin.utf8, by: isEqualIgnoringCase) else { return nil }
+    guard count > 0, target.prefix(count).elementsEqual(origin.utf8, by: isEqualIgnoringCase) else { return nil }
     let end = target.index(target.startIndex, offsetBy: count)
-    guard target[end...].first.map({ "/?#".utf8.contains($0) }) ?? true else { return nil }
-    return "\(value[..<target.startIndex])\(configuration.origin)\(value[end...])"
+    return target[end...].first.map { "/?#".utf8.contains($0) } ?? true ? end : nil
   }
 
   private static func isEqualIgnoringCase(_ a: UInt8, _ b: UInt8) -> Bool { a.lowercasedASCII == b.lowercasedASCII }

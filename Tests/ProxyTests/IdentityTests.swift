@@ -159,9 +159,17 @@ extension ProxyTests {
         ("http://upstream.test@evil/", "http://upstream.test@evil/"),
         ("http://upstream.test:81/", "http://upstream.test:81/"),
         ("/relative", "/relative"), ("https://upstream.test/", "https://upstream.test/"), ("/replaced", "/replacement"),
+        // The server does not know that browsers use https.
+        ("http://gateway.test/login?a", "https://gateway.test/login?a"),
+        ("HTTP://Gateway.test", "https://gateway.test"),
+        ("http://gateway.test:80/", "https://gateway.test/"), ("http://gateway.test:81/", "http://gateway.test:81/"),
+        ("http://gateway.test.evil/", "http://gateway.test.evil/"),
       ])
     func location(_ sent: String, _ arrived: String) async throws {
-      try await Bench.Setup(upstream: IdentityTests.redirecting("Location: \(sent)")).run { _, bench in
+      let setup = Bench.Setup(
+        upstream: IdentityTests.redirecting("Location: \(sent)"),
+        configure: { $0.insecureOrigins = ["http://gateway.test", "http://gateway.test:80"] })
+      try await setup.run { _, bench in
         for cookie in ["a=b", "__Host-private=1"] {
           let response = try await bench.get("/", "Cookie: \(cookie)")
           #expect(response.status == 302)

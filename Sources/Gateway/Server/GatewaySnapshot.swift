@@ -155,6 +155,8 @@ public final class GatewaySnapshot: Sendable {
     // These settings change responses, which must stay the same if the policy enforces no client (`I-observe`).
     if gateway.origin.scheme == .https, policy.isEnforcing {
       settings.securesCookies = true
+      settings.insecureOrigins = ["http://\(gateway.origin.authority)"]
+      if gateway.origin.port == 443 { settings.insecureOrigins.append("http://\(gateway.origin.authority):80") }
       // A browser applies Strict-Transport-Security to all ports of a host. Other programs on this machine may use
       // plain http, so the gateway does not send the field if its own host is loopback.
       if let strict = gateway.strictTransport, !gateway.origin.isLoopback {
