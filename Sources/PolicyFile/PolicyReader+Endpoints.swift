@@ -83,6 +83,11 @@ extension PolicyReader {
       guard let path = text(item) else { continue }
       if let problem = Self.pathProblem(path) {
         error(.invalidValue, item.node, "`\(field.name)` cannot be \(quoted(path)); \(problem)")
+      } else if field.name != "not_endpoints", path.utf8.contains(UInt8(ascii: "*")) {
+        error(
+          .invalidValue, item.node,
+          "\(quoted(path)) in `\(field.name)` has a `*`, which would match only itself; list each path"
+            + (field.name == "pass" ? ", or the folder, which includes all below it" : ""))
       } else if !known.insert(path).inserted {
         error(.duplicateValue, item.node, "\(quoted(path)) occurs twice in `\(field.name)`; keep one")
       } else {

@@ -561,6 +561,21 @@ struct GatewayFindings {
         [not-endpoint-unneeded]
         """),
     FindingCase(
+      .invalidValue,
+      "A wildcard in a path",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /realms/*/auth, token: /token }\n  pass: [/static/*]"
+        )
+      ],
+      expected: """
+        policy.yaml:8:31: error: `/realms/*/auth` in `authorization` has a `*`, which would match only itself; list each \
+        path
+        policy.yaml:9:10: error: `/static/*` in `pass` has a `*`, which would match only itself; list each path, or the \
+        folder, which includes all below it
+        """),
+    FindingCase(
       .duplicateValue,
       "A path that is listed twice among thousands",
       edits: [
