@@ -86,7 +86,7 @@ public struct GatewaySettings: Sendable {
   /// The value of `scopes_supported` in the gateway's metadata document; `nil` for that of the server's document.
   public var supportedScopes: [String]?
   /// The origins whose scripts may send requests to the endpoints that clients call directly (CORS). Default: none.
-  public var corsOrigins: [Origin] = []
+  public var corsOrigins: [ScriptOrigin] = []
 
   /// The messages that carry the id of their request. Default: those of the gateway.
   public var requestIDs = RequestIDMessages.own
@@ -302,11 +302,14 @@ public struct GatewaySettings: Sendable {
         """),
       .customReader(
         "cors_origins",
-        .list(.text("https origins; http on loopback hosts", pattern: "^https?://[^/?#@]+$"), allowsSingleValue: true),
+        .list(
+          .text("https origins; http on loopback hosts; origins of apps", pattern: "^[a-z][a-z0-9+.-]*://[^/?#@]+$"),
+          allowsSingleValue: true),
         """
         Origins whose scripts may register clients, and may read responses of the token, revocation, pushed \
         authorization request and device authorization endpoints if the client of the request has a redirect URI of \
-        the same origin
+        the same origin; those of web views in apps, such as `capacitor://localhost` and `https://localhost`, for each \
+        native client
         """,
         default: "none"),
     ]

@@ -165,19 +165,28 @@ extension PolicyReader {
   }
 
   /// Reads origins, each in the form in which browsers send it in `Origin`.
-  fileprivate func corsOrigins(_ field: Field) -> [Origin] {
-    var origins: [Origin] = []
+  fileprivate func corsOrigins(_ field: Field) -> [ScriptOrigin] {
+    var origins: [ScriptOrigin] = []
     for item in list(field, allowsSingleValue: true) {
-      guard let url = url(item), requireTLS(url.origin, item) else { continue }
-      if !url.path.isEmpty {
-        error(.invalidValue, item.node, "`cors_origins` cannot hold a path; use `\(url.origin)`")
-      } else if origins.contains(url.origin) {
-        error(.duplicateValue, item.node, "`\(url.origin)` occurs twice in `cors_origins`; keep one")
+      guard let origin = item.node.text.flatMap(ScriptOrigin.init(ofApp:)) ?? webOrigin(item) else { continue }
+      if origins.contains(origin) {
+        error(.duplicateValue, item.node, "`\(origin)` occurs twice in `cors_origins`; keep one")
       } else {
-        origins.append(url.origin)
+        origins.append(origin)
       }
     }
     return origins
+  }
+
+  private func webOrigin(_ item: Field) -> ScriptOrigin? {
+    guard let url = url(item) else { return nil }
+    let origin = ScriptOrigin(url.origin)
+    guard origin.isOfApp || requireTLS(url.origin, item) else { return nil }
+    guard url.path.isEmpty else {
+      error(.invalidValue, item.node, "`cors_origins` cannot hold a path; use `\(origin)`")
+      return nil
+    }
+    return origin
   }
 
   fileprivate func issuer(_ field: Field) -> (text: String, origin: Origin)? {

@@ -10,7 +10,8 @@ struct CrossOriginTests {
   private static func policy(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
     try FixturePolicy.with { policy in
       policy.gateway.corsOrigins = [
-        Origin(scheme: .https, host: "app.example.com"), Origin(scheme: .https, host: "other.example.com"),
+        ScriptOrigin(Origin(scheme: .https, host: "app.example.com")),
+        ScriptOrigin(Origin(scheme: .https, host: "other.example.com")),
       ]
       adjust(&policy)
     }
@@ -36,6 +37,25 @@ struct CrossOriginTests {
       await gateway.reload { $0.gateway.corsOrigins = [] }
       let unlisted = try await gateway.redeem("x", headers: ["Origin": "https://app.example.com"])
       #expect(Self.names(unlisted).isEmpty)
+    }
+  }
+
+  @Test(
+    "A script in the web view of a native app may read its response if the origin of the web view is listed",
+    arguments: ["capacitor://localhost", "https://localhost", "http://tauri.localhost", "chrome-extension://abcdefgh"])
+  func webView(origin: String) async throws {
+    let host = String(origin.drop { $0 != "/" }.dropFirst(2))
+    let web = Origin(scheme: origin.hasPrefix("https") ? .https : .http, host: host)
+    let listed = ScriptOrigin(ofApp: origin) ?? ScriptOrigin(web)
+    try await GatewayFixture.run(try Self.policy { $0.gateway.corsOrigins = [listed] }) { gateway in
+      let allowed = try await gateway.redeem("x", headers: ["Origin": origin])
+      #expect(allowed.headers["Access-Control-Allow-Origin"] == origin)
+      for other in ["\(origin):8080", "ionic://localhost", "https://localhost.example.com"] {
+        let response = try await gateway.redeem("x", headers: ["Origin": other])
+        #expect(Self.names(response).isEmpty, "\(other)")
+      }
+      let other = try await gateway.redeem("x", "w1", headers: ["Origin": origin])
+      #expect(Self.names(other).isEmpty)
     }
   }
 

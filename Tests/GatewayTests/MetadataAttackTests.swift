@@ -17,7 +17,7 @@ struct MetadataAttackTests {
     files.scopes = ["read"]
     return try FixturePolicy.with { policy in
       policy.resources = [files]
-      policy.gateway.corsOrigins = [Origin(scheme: .https, host: "app.example.com")]
+      policy.gateway.corsOrigins = [ScriptOrigin(Origin(scheme: .https, host: "app.example.com"))]
       var registration = RegistrationSettings()
       registration.rules.scopes = ["read"]
       registration.rules.redirects.loopback = true

@@ -59,7 +59,7 @@ struct RegisteredClientTests {
   @Test("Scripts of the listed origins may register a client")
   func scripts() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway async throws in
-      await gateway.reload { $0.gateway.corsOrigins = [Origin(scheme: .https, host: "app.example.com")] }
+      await gateway.reload { $0.gateway.corsOrigins = [ScriptOrigin(Origin(scheme: .https, host: "app.example.com"))] }
       for (origin, expected) in [("https://app.example.com", "https://app.example.com"), ("https://x.example", nil)] {
         let response = try await gateway.send(
           Request(

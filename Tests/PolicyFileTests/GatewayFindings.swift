@@ -51,6 +51,21 @@ struct GatewayFindings {
         hosts (RFC 8414, section 2) [plaintext-origin]
         """),
     FindingCase(
+      .invalidValue,
+      "Origins of apps, and texts that are none",
+      edits: [
+        (
+          "sealing_keys: { file: keys }",
+          "sealing_keys: { file: keys }\n"
+            + "  cors_origins: [capacitor://localhost, http://tauri.localhost, 'capacitor://localhost/x', 'file://']"
+        )
+      ],
+      expected: """
+        policy.yaml:6:66: error: `cors_origins` cannot be `capacitor://localhost/x`; it must begin with `https://` or \
+        `http://`
+        policy.yaml:6:93: error: `cors_origins` cannot be `file://`; it must begin with `https://` or `http://`
+        """),
+    FindingCase(
       .adminExposed,
       "An admin listener for everybody",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  admin: 0.0.0.0:9180")],

@@ -17,9 +17,13 @@ struct CrossOriginAccess: Sendable {
   private static let requestFields = "Authorization, Content-Type, MCP-Protocol-Version"
 
   private let origins: Set<String>
+  /// Those of `origins` that web views in apps have.
+  private let originsOfApps: Set<String>
 
   init(_ policy: Policy) {
-    origins = policy.isEnforcing ? Set(policy.gateway.corsOrigins.map(\.description)) : []
+    let listed = policy.isEnforcing ? policy.gateway.corsOrigins : []
+    origins = Set(listed.map(\.description))
+    originsOfApps = Set(listed.filter(\.isOfApp).map(\.description))
   }
 
   /// Returns the response to a preflight request of a listed origin; `nil` for any other request. A preflight request
@@ -48,6 +52,7 @@ struct CrossOriginAccess: Sendable {
     guard let client, client.mode == .enforce else { return }
     edit(&response, to: request) { origin in
       client.redirectURIs.contains { CrossOriginAccess.hasOrigin(origin, $0) }
+        || client.application == .native && originsOfApps.contains(origin)
     }
   }
 
