@@ -30,8 +30,9 @@ public struct UpstreamSettings: Sendable {
   public var completionPaths: [String] = []
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway stores
   /// the content of the state and sends a short random key of the stored entry (a handle) instead. The gateway refuses
-  /// the request if the entry would exceed 512 bytes. Default: 2 KiB.
-  public var stateLimit = 2_048
+  /// the request if the entry would exceed 512 bytes. Default: 4 KiB, enough for the longest `state` of an app (2 KiB).
+  public var stateLimit = UpstreamSettings.defaultStateLimit
+  public static let defaultStateLimit = 4_096
   /// The time for which the server accepts a code. For this time, the store records the sign-in to which the code
   /// belongs. Default: 10 minutes.
   public var codeLifetime: Seconds = 600
@@ -196,7 +197,8 @@ public struct UpstreamSettings: Sendable {
         "state_limit", \.stateLimit, .size(14...65_536),
         """
         Bytes of `state` that the server accepts. If a sealed state is longer, the gateway stores it and sends a \
-        handle; it refuses the request if the stored value would exceed 512 bytes
+        handle; it refuses the request if the stored value would exceed 512 bytes. A sealed state has about 300 bytes and \
+        four thirds of the app's own `state`, which may have 2 KiB
         """
       ),
       .seconds(

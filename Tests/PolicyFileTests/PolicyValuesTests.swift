@@ -282,7 +282,7 @@ struct PolicyValuesTests {
     #expect(policy.gateway.drainDelay == 0)
     #expect(policy.gateway.drainTimeout == 30_000)
     #expect(policy.upstream.callback == .inPlace)
-    #expect(policy.upstream.stateLimit == 2_048)
+    #expect(policy.upstream.stateLimit == 4_096)
     #expect(policy.upstream.codeLifetime == 600)
     #expect(!policy.upstream.crossSiteLogin && !policy.upstream.earlyHints && !policy.upstream.forwardsTrailers)
     #expect(!policy.upstream.usesPKCE)

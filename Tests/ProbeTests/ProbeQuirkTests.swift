@@ -82,7 +82,7 @@ struct ProbeQuirkTests {
     let probe = await ProbeFixture { $0.stateLimit = limit }.probe()
     #expect(probe.observations.stateLimit == .exactly(limit))
     #expect(probe.observations.urlLimit == .atLeast(Probe.longestState))
-    #expect(UpstreamBlock(ProbeReport(probe)).text.contains("  state_limit: \(limit)\n") == (limit < 2_048))
+    #expect(UpstreamBlock(ProbeReport(probe)).text.contains("  state_limit: \(limit)\n") == (limit < 4_096))
   }
 
   @Test("A server that accepts no usable `state` gets a warning, and no setting")

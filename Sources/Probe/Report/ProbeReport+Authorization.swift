@@ -1,3 +1,5 @@
+import Policy
+
 extension ProbeReport {
   var authorizationFindings: [Finding] {
     [validation, clientFinding].compactMap(\.self) + errorFindings
@@ -154,7 +156,8 @@ extension ProbeReport {
     case .exactly(let count)?:
       return .found(
         .authorization, id, title, count, "\(count) bytes",
-        advice: count < 2_048 ? "the policy sets `state_limit`, so that the gateway sends a handle" : nil)
+        advice: count < UpstreamSettings.defaultStateLimit
+          ? "the policy sets `state_limit`, so that the gateway sends a handle" : nil)
     case nil:
       if let signIn = observations.signIn, signIn.state == .unchanged {
         return .found(

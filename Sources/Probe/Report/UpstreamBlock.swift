@@ -45,7 +45,7 @@ package struct UpstreamBlock: Sendable {
     if let authorities = report.authorities { lines += ["  tls:", "    ca: \(YAMLText.quoted(authorities))"] }
     lines += endpointLines
     lines += authenticationLines + pkceLines
-    if case .exactly(let limit)? = seen.stateLimit, (14..<2_048).contains(limit) {
+    if case .exactly(let limit)? = seen.stateLimit, (14..<UpstreamSettings.defaultStateLimit).contains(limit) {
       lines.append("  state_limit: \(limit)")
     }
     let pages = seen.pagePaths.map { YAMLText.quoted($0) }

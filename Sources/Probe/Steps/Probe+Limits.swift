@@ -1,5 +1,5 @@
 extension Probe {
-  /// The longest `state` that is tried: four times the default of `state_limit`. The requests of an app have less.
+  /// The longest `state` that is tried: twice the default of `state_limit`. The requests of an app have less.
   package static let longestState = 8_192
   /// The precision of the limit of the URL, in bytes. Nothing is configured by it.
   private static let urlStep = 256

@@ -84,6 +84,15 @@ struct ExhaustionTests {
     }
   }
 
+  @Test("By default an app's state has up to 2 KiB", arguments: [1_500, 2_048])
+  func longState(count: Int) async throws {
+    try await GatewayFixture.run { gateway in
+      let state = String(repeating: "s", count: count)
+      let code = try await gateway.code { $0.set("state", state) }
+      #expect(try await gateway.redeem(code).status == 200)
+    }
+  }
+
   @Test(
     "A state or a scope beyond its maximum length is refused",
     arguments: [("state", 2048, 2048), ("scope", 2048, 4096)])
