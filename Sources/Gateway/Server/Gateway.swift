@@ -98,7 +98,9 @@ public final class Gateway: RequestHandler {
       }
       return pass(head, bytes, fields, client)
     // The query has the parameters of an OAuth request, but the path is not an endpoint.
-    case .unlisted: return routeUnlisted(head, bytes, fields, client)
+    case .unlisted:
+      guard !repeatsSignIn(head, bytes, fields, client) else { return pass(head, bytes, fields, client) }
+      return routeUnlisted(head, bytes, fields, client)
     // The path is not under a prefix in `upstream.pass`.
     case .notPassed:
       return refuseOrPass(
@@ -211,17 +213,12 @@ public final class Gateway: RequestHandler {
   private func routeDuringTransaction(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
-    guard fields.has(.cookie) else { return .pass }
-    var cookies: [String] = []
+    guard let session = session(bytes, fields), session.latestTransactionExpiry > now else { return .pass }
     var userAgent = ""
-    for field in fields {
-      if field.known == .cookie {
-        cookies.append(Gateway.text(bytes, field.value))
-      } else if HeadIndex.equalIgnoringCase(bytes, field.name, "user-agent") {
-        userAgent = Gateway.text(bytes, field.value)
-      }
+    for field in fields where HeadIndex.equalIgnoringCase(bytes, field.name, "user-agent") {
+      userAgent = Gateway.text(bytes, field.value)
     }
-    guard let session = snapshot.cookie.session(in: cookies, sealer), session.latestTransactionExpiry > now,
+    guard
       let refusal = Enforcement.decideInteraction(userAgent: userAgent, userAgentGuard: session.userAgentGuard)
     else { return .pass }
     // No address to copy: this sign-in cannot continue in another browser.
@@ -231,6 +228,37 @@ public final class Gateway: RequestHandler {
         $0.preferring(languages).embeddedUserAgent(address: nil, $1)
       }
     }
+  }
+
+  /// True if a request repeats the query of a sign-in that runs in this browser. A server does this whose authorization
+  /// endpoint redirects to its login page with all parameters.
+  ///
+  /// The query must pass the rules of a re-entry (`I-reentry`), so what answers at the path gets no other request than the
+  /// one that the gateway has checked. A sign-in whose state is in the store is not recognised.
+  private func repeatsSignIn(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
+  ) -> Bool {
+    guard policy.isEnforcing, head.method == .get, head.body == .none, !fields.has(.contentType), isProtected(client),
+      let query = head.query, let session = session(bytes, fields)
+    else { return false }
+    let request = AuthorizationRequest(method: "GET", query: Substring(Gateway.text(bytes, query)))
+    guard request.states.count == 1, let state = request.states.first,
+      case .value(let transaction) = sealer.opened(state) as Opened<AuthorizationTransaction>
+    else { return false }
+    let outcome = Enforcement.decideReentry(
+      request, sealedState: state, transaction: transaction,
+      browserMatches: session.isBound(to: transaction.browserSecretHash), policy: policy, now: now,
+      unlisted: transaction.registration.flatMap { registrations?.client(transaction.clientID, $0) })
+    guard case .forward = outcome.decision else { return false }
+    return true
+  }
+
+  /// Returns the content of the gateway's cookie; `nil` if the request has none.
+  private func session(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> BrowserSession? {
+    guard fields.has(.cookie) else { return nil }
+    var cookies: [String] = []
+    for field in fields where field.known == .cookie { cookies.append(Gateway.text(bytes, field.value)) }
+    return snapshot.cookie.session(in: cookies, sealer)
   }
 
   private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {

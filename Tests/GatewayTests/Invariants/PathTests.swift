@@ -174,6 +174,34 @@ struct PathTests {
     }
   }
 
+  @Test("I-path: a login page with the query of the sign-in that runs in the browser is no OAuth request")
+  func loginPage() async throws {
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { $0.path == "/signin" ? Response(status: 200, body: Array("page".utf8)) : nil }
+      let begun = try await gateway.begin()
+      let other = try await gateway.begin()
+      let page = begun.query.added(to: "/signin")
+      let shown = try await gateway.get(page, Headers.cookies([begun.cookie]))
+      #expect(shown.status == 200)
+      #expect(gateway.upstream.recorder.requests(to: "/signin").last?.query == begun.query.encoded)
+      var changes: [Form] = []
+      for (name, value) in [("scope", "admin"), ("redirect_uri", "https://a.example/"), ("client_id", "n2")] {
+        var form = begun.query
+        form.set(name, value)
+        changes.append(form)
+      }
+      var repeated = begun.query
+      repeated.append("state", begun.state)
+      var extended = begun.query
+      extended.append("code_challenge", "x")
+      for query in changes + [repeated, extended] {
+        try await gateway.expectRefused(get: query.added(to: "/signin"), Headers.cookies([begun.cookie]), status: 400)
+      }
+      try await gateway.expectRefused(get: page, status: 400)
+      try await gateway.expectRefused(get: page, Headers.cookies([other.cookie]), status: 400)
+    }
+  }
+
   @Test("I-path: other forms pass byte for byte, whatever their length")
   func otherForms() async throws {
     try await GatewayFixture.run { gateway in
