@@ -27,13 +27,15 @@ public enum Base64 {
 public enum LenientBase64 {
   /// Returns the decoded bytes. Drops the last bits if they do not fill a byte.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8] {
+    let digits = Base64Digits.all
     var bytes: [UInt8] = []
     // The bits of the last characters; only the lowest `pendingBits` of them have not been written yet.
     var word: UInt32 = 0
     var pendingBits: UInt32 = 0
     for character in text {
-      guard let value = value(of: character) else { continue }
-      word = word << 6 | value
+      let value = digits[character]
+      guard value < 64 else { continue }
+      word = word << 6 | UInt32(value)
       pendingBits += 6
       guard pendingBits >= 8 else { continue }
       pendingBits &-= 8
@@ -41,15 +43,25 @@ public enum LenientBase64 {
     }
     return bytes
   }
+}
 
-  private static func value(of character: UInt8) -> UInt32? {
-    switch character {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character &- UInt8(ascii: "A"))
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character &- UInt8(ascii: "a") + 26)
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character &- UInt8(ascii: "0") + 52)
+/// The digits of both alphabets of base64 (RFC 4648, sections 4 and 5).
+public struct Base64Digits: Sendable {
+  /// The number of values is part of the type, so the compiler omits the bounds check for an index of eight bits.
+  @usableFromInline let values = InlineArray<256, UInt8> { index in
+    switch UInt8(truncatingIfNeeded: index) {
+    case let byte where byte.isUppercaseLetter: byte &- UInt8(ascii: "A")
+    case let byte where byte.isLowercaseLetter: byte &- UInt8(ascii: "a") &+ 26
+    case let byte where byte.isDigit: byte &- UInt8(ascii: "0") &+ 52
     case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
     case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
-    default: nil
+    default: 255
     }
   }
+
+  public static let all = Base64Digits()
+
+  /// The six bits that a character means; above 63 for a character that is no digit.
+  @inlinable @inline(__always)
+  public subscript(_ character: UInt8) -> UInt8 { values[Int(character)] }
 }

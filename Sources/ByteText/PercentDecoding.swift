@@ -69,6 +69,12 @@ public enum PercentDecoding {
         result.append(copying: text.extracting(index..<percentSign))
         index = percentSign
         guard index < text.count else { break }
+        if let byte = text.escapedByte(at: index) {
+          result.append(byte)
+          index &+= 3
+          mayEndWithPartOfEscape = byte == UInt8(ascii: "%")
+          continue
+        }
       }
       result.append(text[index])
       index &+= 1

@@ -11,7 +11,8 @@ internal import ByteText
 ///
 /// No search can find a value that the server has stored, or has decoded in another way.
 public struct ReflectedCodeScanner: Sendable {
-  private let texts: [[UInt8]]
+  private let texts: [String]
+  private let bodies: [[UInt8]]
 
   /// Collects the parts of a request.
   /// - Parameters:
@@ -19,23 +20,31 @@ public struct ReflectedCodeScanner: Sendable {
   ///   - fields: The values of all header fields.
   ///   - body: The body; empty if the request has no body.
   public init(target: String, fields: [String] = [], body: [UInt8] = []) {
-    var texts: [[UInt8]] = []
-    texts.reserveCapacity(fields.count + 2)
-    texts.append(Array(target.utf8))
-    for field in fields { texts.append(Array(field.utf8)) }
-    texts.append(body)
-    self.init(texts: texts)
+    texts = [target] + fields
+    bodies = [body]
   }
 
   init(texts: [[UInt8]]) {
-    self.texts = texts.filter { !$0.isEmpty }
+    self.texts = []
+    bodies = texts
+  }
+
+  /// True if the condition is true for one of the parts.
+  private func hasPart(where condition: (Span<UInt8>) -> Bool) -> Bool {
+    for text in texts where condition(text.utf8.span) { return true }
+    for body in bodies where condition(body.span) { return true }
+    return false
   }
 
   /// True if a value of the request, completely decoded, contains both a parameter `code` and one of the addresses.
   /// Such a value is a forged authorization response, which an open redirect could deliver.
   func containsResponse(to addresses: @autoclosure () -> [String]) -> Bool {
     // Few requests contain a parameter `code`, so `addresses` is evaluated only for those.
-    let values = texts.flatMap { ReflectedCodeScanner.valuesWithCode($0.span) }
+    var values: [[UInt8]] = []
+    _ = hasPart { part in
+      values += ReflectedCodeScanner.valuesWithCode(part)
+      return false
+    }
     guard !values.isEmpty else { return false }
     let wanted = addresses().map { ReflectedCodeScanner.lowercased(Array($0.utf8)) }
     return values.contains { value in wanted.contains { value.contains($0) } }
@@ -52,7 +61,8 @@ public struct ReflectedCodeScanner: Sendable {
       start = end + 1
       // A value with a parameter contains an equals sign, plain or escaped.
       guard value.contains(UInt8(ascii: "=")) || value.contains(UInt8(ascii: "%")) else { continue }
-      let decoded = PercentDecoding.repeated(value)
+      // Libraries that normalise an address remove the other bytes.
+      let decoded = PercentDecoding.repeated(value).filter { !isRemovedFromAddresses($0) }
       if hasCodeParameter(decoded.span) { found.append(lowercased(decoded)) }
     }
     return found
@@ -80,6 +90,10 @@ public struct ReflectedCodeScanner: Sendable {
     return false
   }
 
+  private static func isRemovedFromAddresses(_ byte: UInt8) -> Bool {
+    byte <= .space || byte >= 0x7f || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "\"")
+  }
+
   private static func lowercased(_ text: [UInt8]) -> [UInt8] {
     text.map(\.lowercasedASCII)
   }
@@ -87,17 +101,21 @@ public struct ReflectedCodeScanner: Sendable {
   /// True if the code occurs in any part of the request, as sent or after decoding.
   func contains(code: String) -> Bool {
     let code = SearchedCode(code)
-    return texts.contains { text in
+    return hasPart { text in
       // No decoding makes a text longer.
       guard text.count >= code.minimumLength else { return false }
-      if code.occursAfterDecoding(in: text) { return true }
+      let addsNoUnreserved = SearchedCode.decodingAddsNoUnreserved(text)
+      if code.occurs(in: text, decodingAddsNoUnreserved: addsNoUnreserved) { return true }
       // Three bytes become four characters of base64. A code of few bytes occurs there by chance.
       let longest = text.count / 4 * 3 + 3
-      guard longest >= code.minimumLength, code.minimumLength >= ReflectedCodeScanner.minimumLengthInBase64
+      guard longest >= code.minimumLength, code.minimumLength >= ReflectedCodeScanner.minimumLengthInBase64,
+        !addsNoUnreserved || Base64Readings.mayHaveVisibleText(in: text, ofAtLeast: code.minimumLength)
       else { return false }
-      let decoded = text.span.contains(UInt8(ascii: "%")) ? PercentDecoding.repeated(text.span) : text
+      let decoded = PercentDecoding.repeated(text)
       let readings = Base64Readings.visibleTexts(in: decoded.span, ofAtLeast: code.minimumLength)
-      return !readings.isEmpty && code.occursAfterDecoding(in: readings)
+      return !readings.isEmpty
+        && code.occurs(
+          in: readings.span, decodingAddsNoUnreserved: SearchedCode.decodingAddsNoUnreserved(readings.span))
     }
   }
 
@@ -124,7 +142,7 @@ private struct SearchedCode {
 
   init(_ code: String) {
     isUnreserved = code.utf8.span.allSatisfy(\.isUnreserved)
-    sent = Needle(SearchedCode.replacingPlus(Array(code.utf8)))
+    sent = Needle(SearchedCode.replacingPlus([UInt8](copying: code.utf8.span)))
     decoded = isUnreserved ? sent : Needle(SearchedCode.replacingPlus(PercentDecoding.repeated(code.utf8.span)))
   }
 
@@ -132,22 +150,22 @@ private struct SearchedCode {
   var minimumLength: Int { decoded.bytes.count }
 
   /// True if the code occurs in the text, or in the text after percent-decoding.
-  func occursAfterDecoding(in text: [UInt8]) -> Bool {
+  ///
+  /// - Parameter decodingAddsNoUnreserved: The result of the function with this name.
+  func occurs(in text: Span<UInt8>, decodingAddsNoUnreserved: Bool) -> Bool {
     // If decoding adds no unreserved character to a text, one search of the text as sent is enough for a code of
     // unreserved characters. A short code needs all searches: it counts as found only if no letter, digit, `-` or `_` is
     // next to it, and decoding can change the characters next to it.
-    if isUnreserved, sent.bytes.count >= SearchedCode.distinctiveLength,
-      SearchedCode.decodingAddsNoUnreserved(text.span)
-    {
+    if decodingAddsNoUnreserved, isUnreserved, sent.bytes.count >= SearchedCode.distinctiveLength {
       return occurs(sent, in: text)
     }
-    var text = SearchedCode.replacingPlus(text)
+    var text = SearchedCode.replacingPlus([UInt8](copying: text))
     let decodedText = SearchedCode.replacingPlus(PercentDecoding.repeated(text.span))
-    if occurs(decoded, in: decodedText) { return true }
+    if occurs(decoded, in: decodedText.span) { return true }
     for _ in 0...SearchedCode.maximumDecodings {
       // The search of `decodedText` has covered this text.
       if text.span.isEqual(to: decodedText.span), sent.bytes.span.isEqual(to: decoded.bytes.span) { return false }
-      if occurs(sent, in: text) { return true }
+      if occurs(sent, in: text.span) { return true }
       let decodedOnce = PercentDecoding.lenient(text.span)
       guard decodedOnce.count < text.count else { return false }
       text = SearchedCode.replacingPlus(decodedOnce)
@@ -155,8 +173,9 @@ private struct SearchedCode {
     return false
   }
 
-  private func occurs(_ needle: Needle, in text: [UInt8]) -> Bool {
-    needle.occurs(in: text.span, onlyAsWord: needle.bytes.count < SearchedCode.distinctiveLength)
+  private func occurs(_ needle: Needle, in text: Span<UInt8>) -> Bool {
+    let isDistinctive = needle.bytes.count >= SearchedCode.distinctiveLength
+    return needle.occurs(in: text, onlyAsWord: !isDistinctive, skipsOthers: isDistinctive && isUnreserved)
   }
 
   /// True if every percent sign in the text begins an escape of a byte that is neither unreserved nor a percent sign.
@@ -164,7 +183,7 @@ private struct SearchedCode {
   /// Then no decoding, even a repeated one, adds unreserved characters to the text. So a code of unreserved characters
   /// is in the decoded text only if it is in the original. The result is true for nearly all requests: browsers and
   /// libraries do not escape unreserved characters (RFC 3986, section 2.3).
-  private static func decodingAddsNoUnreserved(_ text: Span<UInt8>) -> Bool {
+  static func decodingAddsNoUnreserved(_ text: Span<UInt8>) -> Bool {
     var next = text.firstIndex(of: UInt8(ascii: "%"))
     while let mark = next {
       guard let byte = text.escapedByte(at: mark), byte != UInt8(ascii: "%"), !byte.isUnreserved else { return false }
@@ -184,11 +203,13 @@ private struct SearchedCode {
 /// A text that is searched in other texts in linear time (the algorithm of Knuth, Morris and Pratt).
 private struct Needle {
   let bytes: [UInt8]
-  /// For each beginning of `bytes`, the length of its longest proper beginning that is also its end.
-  private let borders: [Int]
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
+  }
+
+  /// Returns, for each beginning of `bytes`, the length of its longest proper beginning that is also its end.
+  private func borders() -> [Int] {
     var borders = [Int](repeating: 0, count: bytes.count)
     let text = bytes.span
     var length = 0
@@ -199,36 +220,49 @@ private struct Needle {
       borders[index] = length
       index &+= 1
     }
-    self.borders = borders
+    return borders
   }
 
   /// True if the text contains this one.
   ///
-  /// - Parameter onlyAsWord: True if no letter, digit, `-` or `_` may be next to it.
-  func occurs(in text: Span<UInt8>, onlyAsWord: Bool) -> Bool {
+  /// - Parameters:
+  ///   - onlyAsWord: True if no letter, digit, `-` or `_` may be next to it.
+  ///   - skipsOthers: True to ignore escapes and bytes that are not unreserved between its bytes: libraries that normalise
+  ///     an address remove white space, control characters and others.
+  func occurs(in text: Span<UInt8>, onlyAsWord: Bool, skipsOthers: Bool) -> Bool {
     guard let first = bytes.first else { return false }
     // The number of bytes in front of `index` that equal the first ones of the needle.
     var matched = 0
     var index = 0
+    // Few texts need them: one byte has none.
+    var borders: [Int]?
+    func border(of length: Int) -> Int {
+      guard length > 1 else { return 0 }
+      let known = borders ?? self.borders()
+      borders = known
+      return known[length - 1]
+    }
     while true {
       if matched == 0 {
         guard let found = text.firstIndex(of: first, from: index) else { return false }
         (index, matched) = (found + 1, 1)
       } else if index < text.count, text[index] == bytes[matched] {
         (index, matched) = (index + 1, matched + 1)
+      } else if index < text.count, skipsOthers, !text[index].isUnreserved {
+        index += text.escapedByte(at: index) == nil ? 1 : 3
+        continue
       } else if index < text.count {
-        matched = borders[matched - 1]
+        matched = border(of: matched)
       } else {
         return false
       }
       guard matched == bytes.count else { continue }
+      guard onlyAsWord else { return true }
       let start = index - matched
-      let isWord = (start == 0 || !text[start - 1].isWord) && (index == text.count || !text[index].isWord)
-      if isWord || !onlyAsWord { return true }
-      matched = borders[matched - 1]
+      if start == 0 || !text[start - 1].isWord, index == text.count || !text[index].isWord { return true }
+      matched = border(of: matched)
     }
   }
-
 }
 
 extension UInt8 {

@@ -256,7 +256,7 @@ extension InterceptedRequest {
     let facts = CompletionFacts(
       browserMatches: browserMatches,
       requestTexts: ReflectedCodeScanner(
-        target: request.target, fields: request.headers.fields.map(\.value), body: request.body),
+        target: request.target, fields: request.headers.fields.map { $0.value }, body: request.body),
       epoch: gateway.resources.store.epoch, now: now)
     let outcome = Enforcement.decideCompletion(
       authorizationResponse, transaction: transaction, facts: facts, policy: policy,
