@@ -1,3 +1,4 @@
+import ByteText
 import FoundationEssentials
 import OAuth
 import Policy
@@ -165,6 +166,60 @@ struct CompletionTests {
         #expect(!ReflectedCodeScanner(target: "/" + front + code.dropLast()).contains(code: code), "\(front) \(code)")
       }
     }
+  }
+
+  @Test(
+    "A code is found between characters that libraries remove from an address",
+    arguments: [
+      "\t", "\r\n", " ", "\u{e9}", "<", "\"", "%09", "%0d%0a", "%20", "%C3%A9", "%2509", "%25250a", "%3c", "\t\t%09",
+      "\\",
+    ])
+  func removed(separator: String) {
+    let code = "Kx7abcdef0"
+    for position in 1..<code.count {
+      let text = "\(code.prefix(position))\(separator)\(code.dropFirst(position))"
+      for target in ["/login?next=\(text)", "/login?next=K\(text)&state=x", "/a?Kx7a\(separator)\(text)"] {
+        #expect(ReflectedCodeScanner(target: target).contains(code: code), "\(target)")
+        #expect(!ReflectedCodeScanner(target: target).contains(code: "Kx7abcdef1"), "\(target)")
+      }
+    }
+    let apart = code.map { String($0) }.joined(separator: separator)
+    #expect(ReflectedCodeScanner(target: "/?\(apart)").contains(code: code))
+    // A short code could occur by chance.
+    #expect(!ReflectedCodeScanner(target: "/?ab\(separator)cd").contains(code: "abcd"))
+    let response = "next=http://h/cb?co\(separator)de=x"
+    #expect(ReflectedCodeScanner(target: response).containsResponse(to: ["http://h/cb"]))
+  }
+
+  @Test("A text that base64 may mean is never missed by the quick look at some digits")
+  func quickLook() {
+    var random = SystemRandomNumberGenerator()
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    for count in [12, 16, 20, 24, 32, 43, 64, 120] {
+      for _ in 0..<40 {
+        let code = (0..<count).map { _ in UInt8.random(in: 0x21...0x7e, using: &random) }
+        let before = (0..<Int.random(in: 0..<90, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        var text: [UInt8] = []
+        for character in Base64.encode(before + code).utf8 {
+          text.append(character)
+          // Servers ignore other characters, and the digits that are not unreserved may be escaped.
+          switch Int.random(in: 0..<40, using: &random) {
+          case 0: text += Array("!!~".utf8.prefix(Int.random(in: 0...3, using: &random)))
+          case 1: text += Array("%3D".utf8)
+          default: break
+          }
+        }
+        text = text.flatMap {
+          $0 == UInt8(ascii: "/") ? Array("%2F".utf8) : $0 == UInt8(ascii: "+") ? Array("%2b".utf8) : [$0]
+        }
+        text =
+          (0..<Int.random(in: 0..<200, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? 0x41 }
+          + text
+        #expect(Base64Readings.mayHaveVisibleText(in: text.span, ofAtLeast: count), "\(count) \(text)")
+      }
+    }
+    #expect(!Base64Readings.mayHaveVisibleText(in: Array(repeating: 0x41, count: 4_000).span, ofAtLeast: 43))
+    #expect(!Base64Readings.mayHaveVisibleText(in: Array(repeating: 0x21, count: 4_000).span, ofAtLeast: 43))
   }
 
   @Test(
