@@ -238,6 +238,20 @@ struct ForwardedDeviceTests {
   }
 
   @Test(
+    "A device authorization response whose status does not say that its content is the result never reaches the device")
+  func otherStatus() async throws {
+    let body = #"{"device_code":"d1","user_code":"ABC","verification_uri":"https://gw.example/activate"}"#
+    for (status, expected) in [(200, 200), (201, 200), (205, 502), (206, 502), (302, 502)] {
+      let answer = RawUpstream.Answer.bytes(
+        "HTTP/1.1 \(status) S\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      try await GatewayFixture.run(before: answer, Self.policy()) { gateway, _ in
+        let response = try await gateway.post(Self.path, ["client_id": "tv1"])
+        #expect(response.status == expected, "\(status): \(response.text)")
+      }
+    }
+  }
+
+  @Test(
     "An address that belongs neither to the server nor to the gateway never reaches the device",
     arguments: [
       "https://login.example.com/device", "https://gw.example.evil.example/", "https://gw.example:8443/activate",

@@ -141,6 +141,39 @@ struct QuirkTests {
     }
   }
 
+  @Test(
+    "Tokens and errors are read from a response with content only if its status says that the content is the result")
+  func statuses() async throws {
+    try await GatewayFixture.run { gateway in
+      for (status, isRead) in [
+        (200, true), (201, true), (203, true), (205, false), (206, false), (207, false), (226, false), (302, false),
+      ] {
+        let code = try await gateway.code()
+        for (body, expected) in [
+          (#"{"error":"invalid_grant"}"#, (400, "invalid_grant")),
+          (#"{"access_token":"a","token_type":"Bearer","expires_in":60}"#, (200, "")),
+        ] {
+          gateway.upstream.script { request in
+            guard request.path == "/token" else { return nil }
+            return Response(
+              status: status, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+          }
+          let response = try await gateway.redeem(expected.0 == 200 ? code : try await gateway.code())
+          gateway.upstream.script(nil)
+          if !isRead {
+            response.expectTokenError(502, "server_error")
+          } else if expected.0 == 200 {
+            #expect(NativeApp.tokens(in: response) != nil, "\(status): \(response.text)")
+          } else {
+            response.expectTokenError(expected.0, expected.1)
+          }
+        }
+        // No client has to sign in again because of a status that says nothing about its code.
+        if !isRead { #expect(try await gateway.redeem(code).status == 200, "\(status)") }
+      }
+    }
+  }
+
   @Test("The gateway's pages are not compressed, whatever the browser accepts")
   func pages() async throws {
     try await GatewayFixture.run { gateway in

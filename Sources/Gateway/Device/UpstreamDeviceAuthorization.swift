@@ -25,7 +25,7 @@ struct UpstreamDeviceAuthorization {
       let status = response.head.status
       intercepted.trail.upstreamStatus = status
       let body = try await response.content()
-      if (200..<300).contains(status), let members = JSONValue.members(of: body), members["error"] == nil {
+      if UpstreamTokenResponse.hasResult(status), let members = JSONValue.members(of: body), members["error"] == nil {
         return started(members)
       }
       let (parsed, isScreened) = UpstreamTokenResponse.read(

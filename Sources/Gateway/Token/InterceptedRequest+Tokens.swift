@@ -103,7 +103,7 @@ extension InterceptedRequest {
     do throws(UpstreamFailure) {
       let answer = try await post(form, to: path)
       _ = try await answer.collect()
-      return (200..<300).contains(answer.head.status)
+      return UpstreamTokenResponse.isDone(answer.head.status)
     } catch {
       return false
     }

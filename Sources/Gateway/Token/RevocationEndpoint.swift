@@ -54,7 +54,7 @@ struct RevocationEndpoint {
       return .response(intercepted.tokenRejection(refusal))
     case .pass where isObserved:
       let reply = await intercepted.observe(request, authentication)
-      if let token, (200..<300).contains(reply.status) { await recordObservedRevocation(of: token) }
+      if let token, UpstreamTokenResponse.isDone(reply.status) { await recordObservedRevocation(of: token) }
       return reply
     case .pass:
       let response = await intercepted.pass(request, authentication)
@@ -130,7 +130,7 @@ struct RevocationEndpoint {
 
   /// Returns true if the upstream has accepted a revocation. Some servers send errors with status 200.
   private static func isAccepted(_ response: Response) -> Bool {
-    guard (200..<300).contains(response.status) else { return false }
+    guard UpstreamTokenResponse.isDone(response.status) else { return false }
     let answer = UpstreamTokenResponse(status: response.status, headers: response.headers, body: response.body)
     guard case .error = answer else { return true }
     return false
@@ -140,7 +140,7 @@ struct RevocationEndpoint {
   private func send(_ form: UpstreamTokenRequest) async -> Response {
     switch await intercepted.requestTokens(form) {
     case .failure(let failure): intercepted.tokenFailure(failure)
-    case .success(let upstream) where (200..<300).contains(upstream.status):
+    case .success(let upstream) where UpstreamTokenResponse.isDone(upstream.status):
       if case .error = upstream.parsed {
         intercepted.relay(upstream, usedGatewayCredentials: form.usesGatewayCredentials)
       } else {

@@ -35,10 +35,10 @@ enum UpstreamTokenResponse {
   static func read(
     status: Int, headers: Headers, body: [UInt8], screen: TokenResponseScreen?, isDevicePoll: Bool = false
   ) -> (answer: UpstreamTokenResponse, isScreened: Bool) {
-    // A status of 500 or above, or 429, says nothing about the request, so the body is ignored. An error in it could
-    // make the client discard a valid code or token, and the user would have to sign in again (`I-failure`).
-    guard status < 500, status != 429 else { return (.unusable(.status), false) }
-    let isSuccess = (200..<300).contains(status)
+    // Other statuses, such as 429 and 500, say nothing about the request, so the body is ignored. An error in it could make
+    // the client discard a valid code or token, and the user would have to sign in again (`I-failure`).
+    let isSuccess = hasResult(status)
+    guard isSuccess || ((400..<500).contains(status) && status != 429) else { return (.unusable(.status), false) }
     guard var members = UpstreamTokenResponse.members(headers, body) else {
       return (.unusable(isSuccess ? .syntax : .status), false)
     }
@@ -55,6 +55,14 @@ enum UpstreamTokenResponse {
     }
     return (.tokens(normalised(members)), isScreened)
   }
+
+  /// True if the content of a response with this status is the whole result of the request (RFC 9110, section 15.3). A
+  /// response with 204 or 205 has no content, and 206 has a part of one. The other codes of success are those of WebDAV
+  /// and of differences between versions, for which the gateway does not ask.
+  static func hasResult(_ status: Int) -> Bool { (200...203).contains(status) }
+
+  /// True if the status says that the server has done what a request without a result asks for, such as a revocation.
+  static func isDone(_ status: Int) -> Bool { (200...205).contains(status) }
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
     var isJSON = body.first { $0 > 0x20 } == UInt8(ascii: "{")

@@ -11,7 +11,7 @@ enum TokenAnswerTarget {
     let body = type.count < input.count ? Array(input[(type.count + 1)...]) : input
     try checkJSON(body)
     let headers: Headers = ["Content-Type": String(decoding: type, as: UTF8.self)]
-    for status in [200, 400, 500] {
+    for status in [200, 205, 400, 500] {
       switch UpstreamTokenResponse(status: status, headers: headers, body: body) {
       case .unusable: break
       case .tokens(let members):
@@ -20,7 +20,7 @@ enum TokenAnswerTarget {
         try Violation.unless(members["token_type"]?.text?.isEmpty == false, "tokens without a type")
         try checkText(members)
       case .error(_, let description):
-        try Violation.unless(status < 500, "an answer of a server in trouble is believed")
+        try Violation.unless(status == 200 || status == 400, "an answer of a server in trouble is believed")
         // RFC 6749, section 5.2: the permitted characters of an error_description.
         let isDescription = description?.utf8.allSatisfy { 0x20...0x7e ~= $0 && $0 != 0x22 && $0 != 0x5c } ?? true
         try Violation.unless(isDescription, "a description has a forbidden character")
