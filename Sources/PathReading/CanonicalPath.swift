@@ -41,11 +41,12 @@ struct CanonicalPath: Sendable {
   ///
   /// The program `/dir/index.php` may read `/dir/index.php/authorize` as `/authorize` or, relative to its own
   /// directory, as `/dir/authorize`. Some servers find a program with one of the `handlerSuffixes` in any directory.
-  /// For a path that ends with such a program, the last segment alone is also a reading.
+  /// For a path that ends with such a program, the last segment alone is also a reading. A server that negotiates content
+  /// (`MultiViews` of Apache) runs `index.php` for the segment `index`.
   var readings: [PathReading]? {
     var readings = [PathReading(self, keeping: 0, from: 0)]
     var programs = 0
-    for index in segments.indices.dropLast() where CanonicalPath.isProgram(bytes(of: segments[index])) {
+    for index in segments.indices.dropLast() where isProgram(segments[index]) {
       programs += 1
       guard programs <= CanonicalPath.maximumPrograms else { return nil }
       readings.append(PathReading(self, keeping: 0, from: index + 1))
@@ -55,6 +56,31 @@ struct CanonicalPath: Sendable {
       readings.append(PathReading(self, keeping: 0, from: segments.count - 1))
     }
     return readings
+  }
+
+  /// The reading by a site whose front controller also answers below its own folder: without the first segment that is
+  /// the name of such a folder, as in `/public/oauth/token`, or without a folder of programs and the program in it, as in
+  /// `/cgi-bin/app/oauth/token`. `nil` without such a segment.
+  var readingBelowFolder: PathReading? {
+    for index in segments.indices.dropLast() {
+      let name = bytes(of: segments[index])
+      if CanonicalPath.publicFolders.contains(where: { name.elementsEqual($0) }) {
+        return PathReading(self, keeping: index, from: index + 1)
+      }
+      if name.elementsEqual(CanonicalPath.programFolder), index + 2 < segments.count {
+        return PathReading(self, keeping: index, from: index + 2)
+      }
+    }
+    return nil
+  }
+
+  /// The folders that contain the front controller of a site, in the frameworks that have one.
+  private static let publicFolders = ["public", "web", "webroot", "www", "htdocs", "public_html"].map { Array($0.utf8) }
+  private static let programFolder = Array("cgi-bin".utf8)
+  private static let index = Array("index".utf8)
+
+  private func isProgram(_ segment: PathSegment) -> Bool {
+    CanonicalPath.isProgram(bytes(of: segment)) || equals(segment, CanonicalPath.index)
   }
 
   /// The bytes of a segment, in lower case.
@@ -83,25 +109,36 @@ struct CanonicalPath: Sendable {
     return letters.span.extracting(first..<first + count).isEqual(to: name.letters.span)
   }
 
-  /// True if the segment is the Windows short file name of `name`, such as `author~1` for `authorize`.
+  /// True if the segment is the Windows short file name of `name`, such as `author~1` for `authorize`. If several names
+  /// begin alike, Windows keeps two characters and adds four digits of a hash: `au12ab~1`.
   private func isShortName(_ segment: PathSegment, of name: SegmentName) -> Bool {
     let tilde = 6
+    let kept = 2
     guard segment.end - segment.start > tilde + 1 else { return false }
     let bytes = text.span.extracting(Int(segment.start)..<Int(segment.end))
     guard bytes[tilde] == UInt8(ascii: "~"), bytes[tilde + 1].isDigit else { return false }
     let front = bytes.extracting(0..<tilde)
-    return front.firstIndex(of: UInt8(ascii: "~")) == nil && name.text.span.starts(with: front)
+    if front.firstIndex(of: UInt8(ascii: "~")) == nil, name.text.span.starts(with: front) { return true }
+    return name.text.span.starts(with: front.extracting(0..<kept))
+      && (kept..<tilde).allSatisfy { index in
+        front[index].isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(front[index])
+      }
   }
 
   /// True if the last segment is a program, or if the path is the root, for which servers usually run a program.
-  var runsProgram: Bool { segments.last.map { CanonicalPath.isProgram(bytes(of: $0)) } ?? true }
+  var runsProgram: Bool { segments.last.map(isProgram) ?? true }
 
   /// True for the root, and for a program with a name such as `index.php`, through which many sites serve all their
   /// pages.
   var isFrontController: Bool {
     guard let last = segments.last.map({ bytes(of: $0) }) else { return true }
-    guard CanonicalPath.isProgram(last), let period = last.firstIndex(of: UInt8(ascii: ".")) else { return false }
-    return CanonicalPath.frontControllers.contains(String(decoding: last[..<period], as: UTF8.self))
+    return last.elementsEqual(CanonicalPath.index) || CanonicalPath.isFrontController(last)
+  }
+
+  /// True for a program with the name of a front controller.
+  static func isFrontController(_ segment: ArraySlice<UInt8>) -> Bool {
+    guard isProgram(segment), let period = segment.firstIndex(of: UInt8(ascii: ".")) else { return false }
+    return frontControllers.contains(String(decoding: segment[..<period], as: UTF8.self))
   }
 
   private static let frontControllers: Set<String> = [
@@ -115,9 +152,10 @@ struct CanonicalPath: Sendable {
       && zip(segments, prefix.segments).allSatisfy { bytes(of: $0) == prefix.bytes(of: $1) }
   }
 
-  /// True if the first segments of this path are the first `count` ones of an endpoint path.
+  /// True if some server treats the first segments of this path as the first `count` ones of an endpoint path. The last
+  /// of them may be a program, as in `/oauth.php`.
   func begins(with endpoint: EndpointPath, count: Int) -> Bool {
-    segments.count >= count && (0..<count).allSatisfy { equals(segments[$0], endpoint.names[$0].text) }
+    segments.count >= count && (0..<count).allSatisfy { isRead(segments[$0], as: endpoint.names[$0]) }
   }
 
   /// The suffixes of programs that some servers find in any directory.

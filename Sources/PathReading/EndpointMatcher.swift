@@ -87,15 +87,31 @@ public final class EndpointMatcher: Sendable {
     let endpoint: Endpoint
     /// The endpoint path without its suffix.
     let canonicalPath: EndpointPath
+    /// The same with the names of the programs in the path; `nil` if there are none.
+    let pathNamingPrograms: EndpointPath?
     /// The endpoint path with its suffix, for servers that compare only the beginning of a path and so keep the suffix.
     let canonicalPathWithSuffix: EndpointPath
     /// The letters and digits of `canonicalPath`, in order, for the quick check.
     let letters: LetterPrefilter
+
+    /// True if a server may serve a request for the path of a reading at this endpoint.
+    func mayServe(_ reading: PathReading) -> Bool {
+      reading.mayBeServed(by: canonicalPath) || pathNamingPrograms.map { reading.mayBeServed(by: $0) } ?? false
+    }
+
+    /// True if the reading, which `mayServe` accepts, is the whole path of the endpoint.
+    func isWhole(_ reading: PathReading) -> Bool {
+      reading.count == canonicalPath.names.count || reading.count == pathNamingPrograms?.names.count
+    }
   }
 
   private let entries: [Entry]
-  /// The endpoint paths without their suffixes.
+  /// The endpoint paths without their suffixes, of which queries may contain a part.
   private let endpointPaths: [EndpointPath]
+  /// The letters of the first segments of the endpoint paths that have several segments.
+  private let firstLetters: [LetterPrefilter]
+  /// The letters that all of these segments have in common. Most paths lack one, and need no further comparison.
+  private let commonFirstLetters: UInt64
   /// The names of the endpoints below `/.well-known/`.
   private let wellKnownNames: [SegmentName]
   /// The gateway's endpoints under `/.proofgate/`, by their paths.
@@ -127,10 +143,19 @@ public final class EndpointMatcher: Sendable {
       let canonicalPath = EndpointPath(bytes, removingSuffix: true)
       return Entry(
         path: bytes, endpoint: endpoint, canonicalPath: canonicalPath,
+        pathNamingPrograms: EndpointPath.namingPrograms(bytes),
         canonicalPathWithSuffix: EndpointPath(bytes, removingSuffix: false),
         letters: LetterPrefilter(canonicalPath.names.flatMap(\.letters)))
     }
-    endpointPaths = entries.map(\.canonicalPath)
+    endpointPaths = entries.flatMap { entry in
+      let hasProgram = EndpointPath.hasProgramOfItsOwn(entry.path)
+      return [entry.canonicalPath] + (hasProgram ? [entry.pathNamingPrograms].compactMap(\.self) : [])
+    }
+    // No program rewrites the well-known paths, and their letters would let more paths be compared.
+    let firstNames = endpointPaths.filter { $0.names.count > 1 }.compactMap(\.names.first)
+    firstLetters = Set(firstNames.filter { $0.text != PathReading.wellKnown.text }.map(\.letters))
+      .map(LetterPrefilter.init)
+    commonFirstLetters = firstLetters.reduce(~LetterPrefilter.disguiseBit) { $0 & $1.set }
     wellKnownNames = endpointPaths.compactMap { path in
       path.names.count == 2 && path.names[0].text == PathReading.wellKnown.text ? path.names[1] : nil
     }
@@ -170,7 +195,7 @@ public final class EndpointMatcher: Sendable {
   ///   - query: The text after the question mark; empty without one. Some programs read from the query which page to
   ///     serve.
   public func glance(path: Span<UInt8>, query: Span<UInt8>) -> Glance {
-    let check = query.isEmpty ? FrontControllerQuery.QuickCheck() : queryReader.quickCheck(query)
+    var check = query.isEmpty ? FrontControllerQuery.QuickCheck() : queryReader.quickCheck(query)
     var endpoint: Endpoint?
     var isSuspicious = false
     var match: PathMatch?
@@ -178,7 +203,11 @@ public final class EndpointMatcher: Sendable {
       endpoint = found
       if !check.mayContainRoute { match = .exact(found) }
     } else {
-      isSuspicious = couldBeAnEndpoint(path)
+      let found = LetterPrefilter.set(of: path)
+      isSuspicious = couldBeAnEndpoint(path, found)
+      if commonFirstLetters & ~found == 0, !query.isEmpty, mayBeCompleted(path, found, by: query) {
+        check.mayContainRoute = true
+      }
       if !isSuspicious, !check.mayContainRoute, passPrefixes.isEmpty {
         match = check.oauthNames.indicateOAuthRequest ? .unlisted : .notEndpoint
       }
@@ -206,7 +235,7 @@ public final class EndpointMatcher: Sendable {
     if let match = glance.match { return match }
     let check = glance.check
     let isSuspicious = glance.isSuspicious
-    let queryMayContainRoute = check.mayContainRoute
+    var queryMayContainRoute = check.mayContainRoute
     if let endpoint = glance.endpoint { return leadsToEndpoint(query, at: path) ? .ambiguous : .exact(endpoint) }
     guard !EndpointMatcher.isTooComplex(path) else {
       // Only all spellings together can show that a path is under a prefix of `upstream.pass`.
@@ -217,6 +246,7 @@ public final class EndpointMatcher: Sendable {
     var budget = PathVariants.Budget()
     guard let texts = PathVariants.texts(of: bytes, within: &budget) else { return .ambiguous }
     let isOwnPath = ownPath.contains(path)
+    if isSuspicious, PathVariants.hasEncodedLineBreak(path) { return .ambiguous }
     if isSuspicious, !isOwnPath {
       switch endpointPart(of: bytes, texts) {
       case .whole: return .ambiguous
@@ -225,7 +255,11 @@ public final class EndpointMatcher: Sendable {
       case .none: if containsRoutingQuery(texts, &budget) { return .ambiguous }
       }
     }
-    if queryMayContainRoute, leadsToEndpoint(query, at: place(of: bytes, texts), &budget) {
+    // A path with escapes shows its first segment only in its spellings.
+    if isSuspicious, !queryMayContainRoute, !query.isEmpty {
+      queryMayContainRoute = texts.contains { mayBeCompleted($0.span, LetterPrefilter.set(of: $0.span), by: query) }
+    }
+    if queryMayContainRoute, leadsToEndpoint(query, at: place(of: bytes, texts, mayBeRewritten: true), &budget) {
       return .ambiguous
     }
     if isOwnPath { return .exact(ownEndpoints[bytes] ?? .otherOwnPath) }
@@ -289,18 +323,23 @@ public final class EndpointMatcher: Sendable {
     // For each endpoint, whether a prefix of `upstream.pass` permits the path; `nil` if that was not needed yet.
     var permissions = [Bool?](repeating: nil, count: entries.count)
     for text in texts {
-      guard let readings = CanonicalPath(text: text).readings else { return .whole }
+      let spelling = CanonicalPath(text: text)
+      guard let readings = spelling.readings else { return .whole }
+      // The folder may also be one of the application, so an entry of `upstream.not_endpoints` can permit the path.
+      if part == .none, let reading = spelling.readingBelowFolder, entries.contains(where: { $0.mayServe(reading) }) {
+        part = .beginning
+      }
       for reading in readings {
         if reading.begins(with: ownPath.name) { return .whole }
         if part == .none, reading.hasWellKnownPathBelowFolder(wellKnownNames) { part = .beginning }
         for index in entries.indices {
-          let mayBeServed = reading.mayBeServed(by: entries[index].canonicalPath)
+          let mayBeServed = entries[index].mayServe(reading)
           guard mayBeServed || reading.begins(like: entries[index].canonicalPathWithSuffix) else { continue }
           let isPermitted =
             permissions[index] ?? isUnderPassPrefix(path, texts, below: entries[index].canonicalPath)
           permissions[index] = isPermitted
           if isPermitted { continue }
-          if mayBeServed, reading.count == entries[index].canonicalPath.names.count { return .whole }
+          if mayBeServed, entries[index].isWhole(reading) { return .whole }
           part = .beginning
         }
       }
@@ -341,10 +380,15 @@ public final class EndpointMatcher: Sendable {
 
   /// Returns the facts about a path that decide which routes a program may read from the query.
   ///
-  /// - Parameter texts: The spellings of `path`.
-  private func place(of path: [UInt8], _ texts: [[UInt8]]) -> FrontControllerQuery.Place {
+  /// - Parameters:
+  ///   - texts: The spellings of `path`.
+  ///   - mayBeRewritten: False for the path of an endpoint, for which the gateway reads the parameters itself.
+  private func place(
+    of path: [UInt8], _ texts: [[UInt8]], mayBeRewritten: Bool = false
+  ) -> FrontControllerQuery.Place {
+    let isFolder = path.last == UInt8(ascii: "/")
     var place = FrontControllerQuery.Place(
-      runsProgram: path.last == UInt8(ascii: "/"), isFrontController: false,
+      runsProgram: isFolder, isFrontController: false, isFolder: isFolder, mayBeRewritten: mayBeRewritten,
       prefixLengths: Array(repeating: [], count: endpointPaths.count))
     for text in texts {
       let spelling = CanonicalPath(text: text)
@@ -356,6 +400,7 @@ public final class EndpointMatcher: Sendable {
         }
       }
     }
+    if !place.prefixLengths.contains(where: { $0.contains { $0 > 0 } }) { place.mayBeRewritten = false }
     return place
   }
 
@@ -392,9 +437,30 @@ public final class EndpointMatcher: Sendable {
     }
   }
 
+  /// Returns false only if no part of the query is the rest of an endpoint path with whose first segments the path begins.
+  ///
+  /// - Parameter found: The letters of the path.
+  @inline(never)
+  private func mayBeCompleted(_ path: Span<UInt8>, _ found: UInt64, by query: Span<UInt8>) -> Bool {
+    for index in firstLetters.indices where firstLetters[index].isPart(of: found) {
+      if firstLetters[index].isInOrder(in: path) { return containsLastSegment(query) }
+    }
+    return false
+  }
+
+  /// Returns false only if no value of the query contains the last segment of an endpoint path.
+  private func containsLastSegment(_ query: Span<UInt8>) -> Bool {
+    let found = LetterPrefilter.set(of: query)
+    if found & LetterPrefilter.disguiseBit != 0 { return true }
+    return endpointPaths.contains {
+      $0.names.count > 1 && $0.lastLetters.isPart(of: found) && $0.lastLetters.isInOrder(in: query)
+    }
+  }
+
   /// Returns false only if no reading of the path is an endpoint path.
-  private func couldBeAnEndpoint(_ path: Span<UInt8>) -> Bool {
-    let found = LetterPrefilter.set(of: path)
+  ///
+  /// - Parameter found: The letters of the path.
+  private func couldBeAnEndpoint(_ path: Span<UInt8>, _ found: UInt64) -> Bool {
     // Escapes, characters beyond ASCII and the short file names of Windows can hide letters.
     if found & LetterPrefilter.disguiseBit != 0 { return true }
     if ownPath.letters.isPart(of: found), ownPath.letters.isInOrder(in: path) { return true }

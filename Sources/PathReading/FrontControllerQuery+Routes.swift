@@ -9,9 +9,17 @@ extension FrontControllerQuery {
     var runsProgram: Bool
     /// True if some server runs the front controller of the site for the path.
     var isFrontController: Bool
+    /// True if the path ends with a slash, so that a server may run the index of a folder, which may be a front controller.
+    var isFolder: Bool
+    /// True if a rewriting rule may insert the rest of the path into a parameter with any name, in front of the query of the
+    /// client (`RewriteRule ^oauth/(\w+)$ oauth.php?do=$1 [QSA]` of Apache).
+    var mayBeRewritten: Bool
     /// For each endpoint, the lengths, in segments, of the proper prefixes of the endpoint path with which the path
     /// begins. A program at such a prefix may read the rest of the endpoint path from the query.
     var prefixLengths: [[Int]]
+
+    /// True if some server may run the front controller of a site, or that of a folder, for the path.
+    var mayBeFrontController: Bool { isFrontController || isFolder }
   }
 
   /// True if a program at `place` may read one of the endpoint paths from the query, or if the query contains too many
@@ -56,6 +64,9 @@ private struct RouteSearch {
   /// The maximum number of parts of a route in one query.
   private static let maximumParts = 6
   private static let restRoute = Array("rest_route".utf8)
+  private static let responseType = Array("response_type".utf8)
+  /// The maximum length in bytes of a value that is compared whatever its name: more than that of any endpoint path.
+  private static let maximumRestLength = 128
 
   init(
     _ names: FrontControllerQuery, _ place: FrontControllerQuery.Place, _ endpoints: [EndpointPath],
@@ -91,12 +102,13 @@ private struct RouteSearch {
   private mutating func leads(pair: ArraySlice<UInt8>) -> Bool {
     let equals = pair.firstIndex(of: UInt8(ascii: "="))
     let rawName = pair[..<(equals ?? pair.endIndex)]
+    if place.mayBeRewritten, let equals, completes(rawName, pair[(equals + 1)...]) { return true }
     // Most names are plain, and no name of a route. Nothing is decoded in the others, and they have no part that is a name.
     if rawName.allSatisfy(FrontControllerQuery.isPlain), equals != nil || !place.runsProgram {
       guard let name = names.routeName(rawName.span) else { return false }
       let value = pair[(equals.map { $0 + 1 } ?? pair.endIndex)...]
       // Elsewhere than at a front controller, a value without a slash is a route for these names only.
-      let mayBeRoute = place.isFrontController || RouteSearch.mayHaveSlash(value)
+      let mayBeRoute = place.mayBeFrontController || RouteSearch.mayHaveSlash(value)
       guard mayBeRoute || name.isOnAnyPath else { return false }
       return leads(named: name, RouteSearch.spaced(value))
     }
@@ -126,7 +138,7 @@ private struct RouteSearch {
   /// parts of routes. Records the value if it may be a part.
   private mutating func leads(named name: FrontControllerQuery.RouteName, _ value: ArraySlice<UInt8>) -> Bool {
     if leads(name, value) { return true }
-    if place.isFrontController, name.isPart { parts.append(value) }
+    if place.mayBeFrontController, name.isPart { parts.append(value) }
     return parts.count > RouteSearch.maximumParts
   }
 
@@ -145,7 +157,47 @@ private struct RouteSearch {
     // slash nor with an escape, which may be that of a slash.
     let isRelative =
       RouteSearch.mayHaveSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
-    return (place.isFrontController || isRelative) && counted(leads: value)
+    let mayBeRoute =
+      place.isFrontController || isRelative || place.isFolder && !RouteSearch.mayBeReturnAddress(value)
+    guard mayBeRoute else { return false }
+    if counted(leads: value) { return true }
+    guard place.mayBeFrontController, !RouteSearch.mayHaveSlash(value) else { return false }
+    // Some frameworks separate the parts of a route by a period or a colon.
+    let isSeparator = { (byte: UInt8) in byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":") }
+    guard value.contains(where: isSeparator) else { return false }
+    return counted(leads: value.map { isSeparator($0) ? UInt8(ascii: "/") : $0 }[...])
+  }
+
+  /// True if the value is the rest of an endpoint path with whose first segments the path begins. A value with a slash at
+  /// its beginning is an address, and not a rest.
+  private mutating func completes(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool {
+    guard value.count <= RouteSearch.maximumRestLength else { return false }
+    let found = LetterPrefilter.set(of: value.span)
+    let mayComplete = found & LetterPrefilter.disguiseBit != 0
+    let candidates = endpoints.indices.filter { index in
+      mayComplete
+        || endpoints[index].lastLetters.isPart(of: found) && endpoints[index].lastLetters.isInOrder(in: value.span)
+    }
+    // The parameter `response_type` has the same value for the token endpoint of many servers and for an implicit grant.
+    guard !candidates.isEmpty, !RouteSearch.responseType.span.isEqualIgnoringCase(to: name.span) else { return false }
+    budget.spend(on: value)
+    if budget.isSpent { return true }
+    let text = LenientDecoding.decoded(Array(RouteSearch.spaced(value)))
+    guard text.first != UInt8(ascii: "/"), text.first != UInt8(ascii: "\\") else { return false }
+    let path = CanonicalPath(text: text)
+    let reading = PathReading(path, keeping: 0, from: 0)
+    return candidates.contains { index in
+      place.prefixLengths[index].contains { count in
+        count > 0 && reading.count == endpoints[index].names.count - count
+          && reading.mayBeServed(by: endpoints[index], from: count)
+      }
+    }
+  }
+
+  /// True if the value begins with a slash and has a query, like the address to which a login page returns.
+  private static func mayBeReturnAddress(_ value: ArraySlice<UInt8>) -> Bool {
+    guard value.first == UInt8(ascii: "/") || value.first == UInt8(ascii: "%") else { return false }
+    return value.contains(UInt8(ascii: "?")) || value.span.contains("%3f") || value.span.contains("%3F")
   }
 
   /// True if the route, which counts for `maximumRoutes`, leads to an endpoint, or if there are too many routes.

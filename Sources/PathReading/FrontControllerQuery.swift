@@ -15,14 +15,14 @@ struct FrontControllerQuery {
   static let namesAtFrontControllers: Set<String> = [
     "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
     "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl", "ctl",
-    "app", "class", "d",
+    "app", "class", "d", "event", "fuseaction", "rm", "presenter",
   ]
   /// The parameters of front controllers that contain only a part of a route, such as a controller or an action.
   /// Frameworks disagree about which parameter contains which part.
   static let partNames: Set<String> = [
     "module", "mod", "m", "controller", "c", "ctrl", "ctl", "class", "app", "d", "action", "act", "a", "do", "op",
     "task",
-    "method",
+    "method", "presenter",
   ]
   /// The maximum number of routes in a query. No legitimate request has more. The limit is low because each route is
   /// read in all ways in which a path is read.
@@ -54,7 +54,8 @@ struct FrontControllerQuery {
   struct QuickCheck {
     /// True if the query may contain a route. It then contains a semicolon or one of these parameters: one without an
     /// equals sign, one whose name must be decoded, or one whose name is in `namesOnAnyPath` or
-    /// `namesAtFrontControllers`.
+    /// `namesAtFrontControllers`. Or the path may be that of a program which reads the rest of an endpoint path from a
+    /// parameter with any name.
     var mayContainRoute = false
     /// The OAuth parameters in the query. Incomplete if `mayContainRoute` is true, because the check then stops early.
     var oauthNames: OAuthNames = []

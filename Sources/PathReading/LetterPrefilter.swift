@@ -6,7 +6,7 @@ internal import ByteText
 struct LetterPrefilter: Sendable {
   private let letters: [UInt8]
   /// A bit for each of the letters and digits.
-  private let set: UInt64
+  let set: UInt64
 
   /// The bit for bytes that may hide letters: `%`, bytes beyond ASCII, and the `~` of Windows short file names.
   static let disguiseBit: UInt64 = 1 << 63

@@ -98,7 +98,10 @@ enum PathVariants {
       // A server may remove empty segments before or after it resolves `..`. The order determines which segment `..`
       // removes.
       steps += [withoutEmptySegments, resolved, withoutParents]
+      if hasParentInSegment(text) { steps += [separatingParents, shorteningToParents, afterParentInSegment] }
     }
+    // Some routers name a handler in a module by `module__handler`.
+    if bytes.contains("__") { steps.append(underscoresToSlashes) }
     return steps
   }
 
@@ -219,6 +222,77 @@ enum PathVariants {
   private static func withoutParents(_ text: [UInt8]) -> [UInt8] {
     let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return Array(segments.filter { !$0.elementsEqual("..".utf8) }.joined(separator: [UInt8(ascii: "/")]))
+  }
+
+  // MARK: Parents inside segments
+
+  /// True if the segment ends in `..` behind another character than a period. A server that replaces the prefix `/static`
+  /// of a path by a folder with a slash at its end, or by `/`, reads `/static../x` as `/static/../x` or `/../x`.
+  private static func hasParent(_ segment: ArraySlice<UInt8>) -> Bool {
+    segment.count > 2 && segment.suffix(2).elementsEqual("..".utf8) && segment.contains { $0 != UInt8(ascii: ".") }
+  }
+
+  private static func hasParentInSegment(_ text: [UInt8]) -> Bool {
+    text.split(separator: UInt8(ascii: "/")).contains(where: hasParent)
+  }
+
+  /// Inserts a slash in front of `..` at the end of a segment.
+  private static func separatingParents(_ text: [UInt8]) -> [UInt8] {
+    let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return Array(
+      segments.map { hasParent($0) ? $0.dropLast(2) + Array("/..".utf8) : $0 }.joined(separator: [UInt8(ascii: "/")]))
+  }
+
+  /// Removes the text in front of `..` at the end of a segment.
+  private static func shorteningToParents(_ text: [UInt8]) -> [UInt8] {
+    let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return Array(segments.map { hasParent($0) ? $0.suffix(2) : $0 }.joined(separator: [UInt8(ascii: "/")]))
+  }
+
+  /// Returns the text after the last segment that ends in `..`, because the prefix that the server replaces may have
+  /// several segments.
+  private static func afterParentInSegment(_ text: [UInt8]) -> [UInt8] {
+    let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard let last = segments.lastIndex(where: hasParent) else { return text }
+    return [UInt8(ascii: "/")] + segments[(last + 1)...].joined(separator: [UInt8(ascii: "/")])
+  }
+
+  /// Replaces each group of two or more underscores with a slash.
+  private static func underscoresToSlashes(_ text: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count)
+    var index = 0
+    while index < text.count {
+      var end = index
+      while end < text.count, text[end] == UInt8(ascii: "_") { end += 1 }
+      if end - index > 1 {
+        result.append(UInt8(ascii: "/"))
+        index = end
+      } else {
+        result.append(text[index])
+        index += 1
+      }
+    }
+    return result
+  }
+
+  // MARK: Line breaks
+
+  /// True if the path contains a percent-encoded line break, encoded once or several times. A server that inserts the
+  /// decoded path into a request to another server would write a second request (`proxy_pass http://app$uri` of nginx).
+  static func hasEncodedLineBreak(_ path: Span<UInt8>) -> Bool {
+    var index = 0
+    while let percent = path.firstIndex(of: UInt8(ascii: "%"), from: index) {
+      index = percent + 1
+      // `%25` is an encoded percent sign.
+      while index + 1 < path.count, path[index] == UInt8(ascii: "2"), path[index + 1] == UInt8(ascii: "5") {
+        index += 2
+      }
+      guard index + 1 < path.count, path[index] == UInt8(ascii: "0") else { continue }
+      let digit = path[index + 1].lowercasedASCII
+      if digit == UInt8(ascii: "a") || digit == UInt8(ascii: "d") { return true }
+    }
+    return false
   }
 
   // MARK: Sessions

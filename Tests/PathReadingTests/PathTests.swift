@@ -100,12 +100,61 @@ struct PathTests {
   }
 
   @Test(
+    "I-path: a segment that ends in two periods is read as a folder and its parent, as its parent, and as the start of a path",
+    arguments: [
+      "/static../oauth/token", "/static%2e%2e/oauth/token", "/static..%2foauth/token", "/static..%252foauth/token",
+      "/static..\\oauth/token", "/a/static../../oauth/token", "/a/b/static../oauth/token", "/static../authorize",
+      "/static..;x/oauth/token", "/x/static..//oauth/token", "/static../.proofgate/callback", "/oauth/x../token",
+    ])
+  func parentInSegment(path: String) {
+    #expect(Self.matcher.read(path: path) == .ambiguous)
+  }
+
+  @Test("A server that finds programs without their suffixes finds an endpoint with a program in its path")
+  func programWithoutSuffix() {
+    for (token, path) in [
+      ("/oauth.php/token", "/oauth/token"), ("/oauth.php/token", "/OAuth/token.json"),
+      ("/index.php/oauth/token", "/index/oauth/token"), ("/oauth/token", "/index/oauth/token"),
+      ("/x/oauth.php/token", "/x/oauth/token"),
+    ] {
+      let matcher = EndpointMatcher(endpoints: EndpointPaths(authorization: ["/authorize"], token: [token]))
+      #expect(matcher.read(path: path) == .ambiguous, "\(path)")
+      #expect(matcher.read(path: token) == .exact(.token))
+    }
+  }
+
+  @Test(
+    "I-path: the path of an endpoint below a folder of a front controller needs an entry of not_endpoints",
+    arguments: ["/public/oauth/token", "/web/authorize", "/Public_HTML/oauth/token/", "/cgi-bin/app/oauth/token"])
+  func folderOfFrontController(path: String) {
+    #expect(Self.matcher.read(path: path) == .resembling)
+    let permitting = EndpointMatcher(endpoints: Self.endpoints, notEndpoints: [path])
+    #expect(permitting.read(path: path) == .notEndpoint)
+  }
+
+  @Test(
+    "I-path: a path with an encoded line break is ambiguous",
+    arguments: ["/x%0d%0aHost:y", "/x%0A", "/%0d", "/x%250a", "/%25250D", "/a%20b%0ac"])
+  func lineBreak(path: String) {
+    #expect(Self.matcher.read(path: path) == .ambiguous)
+  }
+
+  @Test(
+    "I-path: names of Windows with a hash, and two underscores as a separator, are readings",
+    arguments: ["/oauth/to12ab~1", "/AU0F3C~1", "/oauth__token", "/x/..%2foauth___token"])
+  func otherNames(path: String) {
+    #expect(Self.matcher.read(path: path) == .ambiguous)
+  }
+
+  @Test(
     "A path that is only long or has many special characters passes",
     arguments: [
       "/wiki/" + String(repeating: "%E3%81%82", count: 200), "/a;b=1;c=2/d;e=3", "/files/My%20File%20(1).pdf",
       "/a//b;v=1/c%2Fd%20(S)", "/group%2Fproject/-/tree/main", "/odata/Users(5)/Name", "/(S(abc))/page.aspx",
       "/x;jsessionid=0123456789ABCDEF", "/p/http:%2F%2Fexample.com%2Fa%3Fb%3Dc", "/caf%C3%A9/%C3%A9t%C3%A9.html",
-      "/~user/page", "/a+b/c&d", "/v1.2/a,b;c", "/static/..%2e/x", "/100%25", "/a|b", "/a[1]{2}^`",
+      "/~user/page", "/a+b/c&d", "/v1.2/a,b;c", "/static/..%2e/x", "/100%25", "/%E4%B8%8A", "/%C4%8A%E0%A4%8D",
+      "/compare/v1..v2", "/compare/v1../x", "/to12xy~1", "/__init__/a__b", "/100%25ab", "/public/login", "/web/app.js",
+      "/cgi-bin/authorize", "/index/page", "/a|b", "/a[1]{2}^`",
     ])
   func plain(path: String) {
     #expect(Self.matcher.read(path: path) == .notEndpoint)
@@ -177,6 +226,38 @@ struct PathTests {
   }
 
   @Test(
+    "I-path: the index of a folder may be a front controller, and its routes may have periods or colons",
+    arguments: [
+      ("/app/", "url=/oauth/token"), ("/app/", "page=authorize"), ("/oauth/", "action=token"),
+      ("/app/", "controller=oauth&action=token"), ("/", "action=oauth.token"), ("/", "event=oauth.token"),
+      ("/index.cfm", "fuseaction=oauth.token"), ("/", "rm=authorize"), ("/", "presenter=Oauth:token"),
+      ("/", "presenter=oauth&action=token"), ("/index", "url=/oauth/token"),
+    ])
+  func routedByFolder(path: String, query: String) {
+    #expect(Self.matcher.read(path: path, query: query) == .ambiguous)
+  }
+
+  @Test(
+    "I-path: on a path that begins like an endpoint, the rest of the endpoint path may be in any parameter",
+    arguments: [
+      ("/oauth.php", "do=token"), ("/oauth/x", "do=token"), ("/oauth", "anything=token"), ("/oauth/", "x=To%6ben"),
+      ("/OAuth/x", "a=1&b=token&c=2"), ("/%6fauth", "x=token"), ("/oauth/x", "x[]=token"),
+      ("/v2/x", "name=oauth/authorize"), ("/v2/oauth/x", "name=authorize"), ("/index.php/../oauth", "x=token"),
+    ])
+  func completedByQuery(path: String, query: String) {
+    #expect(Self.matcher.read(path: path, query: query) == .ambiguous)
+  }
+
+  @Test("I-path: a program in the path of an endpoint may read the rest of the path from any parameter")
+  func completedByProgram() {
+    let matcher = EndpointMatcher(endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/oauth.php/token"]))
+    for target in ["/oauth.php?do=token", "/oauth?do=token", "/oauth.php/x?do=token"] {
+      #expect(matcher.read(target: target) == .ambiguous, "\(target)")
+    }
+    #expect(matcher.read(target: "/oauth.php?do=login") == .notEndpoint)
+  }
+
+  @Test(
     "I-path: a colon in a query does not hide a route",
     arguments: [
       ("/", "/oauth/token/a:b"), ("/", "/oauth/token:x"), ("/", "/oauth/token/a:b:c=d"), ("/", "/oauth/token%3ax"),
@@ -206,6 +287,10 @@ struct PathTests {
       ("/", "page=2&action=edit"),
       ("/a", "user[name]=x"), ("/index.php", "route=account/login"), ("/", ""), ("/", "/news/a:b"),
       ("/odata", "$filter=a:b"), ("/", "xmlns:a=b&xsi:type=c"), ("/", "a=b;c=d"), ("/page", "12:30:45"),
+      ("/login/", "url=%2Foauth%2Fauthorize%3Fclient_id%3Da"), ("/app/", "page=2&view=list"), ("/", "event=1.5"),
+      ("/oauth/login", "response_type=token"), ("/oauth/applications", "page=2&sort=name"),
+      ("/oauth/login", "return=/token"), ("/oauth/login", "return=%2Foauth%2Ftoken%3Fa"), ("/static/x.js", "v=token"),
+      ("/oauth/error", "error=invalid_token&hint=the+token"), ("/oauths", "x=token"), ("/page", "x=token"),
     ])
   func unroutedQuery(path: String, query: String) {
     #expect(Self.matcher.read(path: path, query: query) == .notEndpoint)
