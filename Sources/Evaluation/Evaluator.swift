@@ -115,10 +115,11 @@ public struct Evaluator: Sendable {
   }
 
   private func isUnlistedForm(_ request: TriedRequest) -> Bool {
-    guard request.method == "POST", FormContent.isForm(types: request.all("Content-Type"), encodings: []) else {
-      return false
-    }
-    return OAuthNames(form: (request.query ?? "").utf8.span).union(OAuthNames(form: request.body.span))
-      .indicateOAuthRequest
+    let types = request.all("Content-Type")
+    let body: ParameterBody? =
+      types.isEmpty && request.method == "POST"
+      ? .urlEncoded : types.lazy.compactMap { ParameterBody(mediaType: $0.utf8.span) }.first
+    guard let body else { return false }
+    return OAuthNames(form: (request.query ?? "").utf8.span).union(body.names(in: request.body)).indicateOAuthRequest
   }
 }

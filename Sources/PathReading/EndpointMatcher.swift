@@ -209,7 +209,7 @@ public final class EndpointMatcher: Sendable {
         check.mayContainRoute = true
       }
       if !isSuspicious, !check.mayContainRoute, passPrefixes.isEmpty {
-        match = check.oauthNames.indicateOAuthRequest ? .unlisted : .notEndpoint
+        match = check.oauthNames.indicateOAuthQuery ? .unlisted : .notEndpoint
       }
     }
     let cheapLength =
@@ -266,7 +266,7 @@ public final class EndpointMatcher: Sendable {
     guard isUnderPassPrefix(bytes, texts) else { return .notPassed }
     // A quick check that found a possible route has stopped early, so its names are incomplete.
     let names = queryMayContainRoute ? OAuthNames(form: query) : check.oauthNames
-    return names.indicateOAuthRequest ? .unlisted : .notEndpoint
+    return names.indicateOAuthQuery ? .unlisted : .notEndpoint
   }
 
   private static func bit(ofLength count: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: count) }

@@ -1,7 +1,6 @@
 internal import ByteText
 
-/// The parameters by which the gateway recognises an OAuth request on any path: `response_type`, `client_id` and
-/// `grant_type`.
+/// The parameters by which the gateway recognises an OAuth request on any path.
 public struct OAuthNames: OptionSet, Sendable {
   /// The parameters, one bit for each.
   public private(set) var rawValue: UInt8
@@ -12,41 +11,125 @@ public struct OAuthNames: OptionSet, Sendable {
   static let responseType = OAuthNames(rawValue: 1)
   static let clientID = OAuthNames(rawValue: 2)
   static let grantType = OAuthNames(rawValue: 4)
+  static let redirectURI = OAuthNames(rawValue: 8)
+  static let request = OAuthNames(rawValue: 16)
+  static let requestURI = OAuthNames(rawValue: 32)
 
-  /// True if the set contains the parameters of an authorization request or of a token request (RFC 6749, sections
-  /// 4.1.1 and 4.1.3).
-  public var indicateOAuthRequest: Bool { contains(.grantType) || isSuperset(of: [.responseType, .clientID]) }
+  /// True if the set contains the parameters of an authorization request (RFC 6749, section 4.1.1; RFC 9101, section 5) or
+  /// of a token request (RFC 6749, section 4.1.3).
+  public var indicateOAuthRequest: Bool {
+    contains(.grantType) || contains(.clientID) && !isDisjoint(with: [.responseType, .request, .requestURI])
+  }
 
-  private static let all: [(OAuthNames, String)] = [
-    (.responseType, "response_type"), (.clientID, "client_id"), (.grantType, "grant_type"),
-  ]
+  /// The same for the parameters of a query. Some servers accept an authorization request without `response_type`. A form
+  /// with the other two parameters is often that of a login page, and JSON with them the description of a client.
+  var indicateOAuthQuery: Bool { indicateOAuthRequest || isSuperset(of: [.clientID, .redirectURI]) }
 
   /// Creates the set that contains the parameter with this decoded name, in upper or lower case; the set is empty for
   /// any other name.
   init(decodedName name: Span<UInt8>) {
-    self = []
-    // The lengths of the three names. Few other names have these lengths, so most names need no further comparison.
-    guard name.count == 13 || name.count == 9 || name.count == 10 else { return }
-    for (parameter, text) in OAuthNames.all where text.utf8.span.isEqualIgnoringCase(to: name) { self = parameter }
+    // Few other names have these lengths, so most names need no further comparison.
+    self = name.count < 14 && OAuthNames.lengths & 1 &<< name.count != 0 ? OAuthNames(nameOfKnownLength: name) : []
   }
+
+  /// A bit for the length of each name.
+  private static let lengths = 1 << 7 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13
+
+  /// Not inlined, so that the check of a query stays small.
+  @inline(never)
+  private init(nameOfKnownLength name: Span<UInt8>) {
+    let (parameter, text): (OAuthNames, String)
+    switch name.count {
+    case 7: (parameter, text) = (.request, "request")
+    case 9: (parameter, text) = (.clientID, "client_id")
+    case 10: (parameter, text) = (.grantType, "grant_type")
+    case 11: (parameter, text) = (.requestURI, "request_uri")
+    case 12: (parameter, text) = (.redirectURI, "redirect_uri")
+    default: (parameter, text) = (.responseType, "response_type")
+    }
+    self = text.utf8.span.isEqualIgnoringCase(to: name) ? parameter : []
+  }
+
+  private static let all: OAuthNames = [.responseType, .clientID, .grantType, .redirectURI, .request, .requestURI]
 
   /// Creates the set of the parameters in a query or a form, in every spelling of their names that some server accepts.
   public init(form: Span<UInt8>) {
     self = []
     // Zero bytes are removed, because in UTF-16 each letter of these names has a zero byte.
-    let form = [UInt8](copying: form).filter { $0 != 0 }
+    let form = form.contains(0) ? [UInt8](copying: form).filter { $0 != 0 } : [UInt8](copying: form)
+    let bytes = form.span
+    var decoder = NameDecoder()
     var start = 0
-    while start < form.count {
-      let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
-      let end = form[start...].firstIndex(where: isEnd) ?? form.count
-      let name = form[start..<end].prefix { $0 != UInt8(ascii: "=") }
-      start = end + 1
-      // A name that is plain has only one reading. Most names are.
-      if name.allSatisfy(FrontControllerQuery.isPlain) {
-        formUnion(OAuthNames(decodedName: name.span))
-      } else {
-        formUnion(OAuthNames(decodedName: FrontControllerQuery.lenientName(name).span))
+    while start < bytes.count {
+      var end = start
+      var isPlain = true
+      while end < bytes.count, !OAuthNames.endsName(bytes[end]) {
+        if !FrontControllerQuery.isPlain(bytes[end]) { isPlain = false }
+        end &+= 1
       }
+      // A name that is plain has only one reading. Most names are.
+      formUnion(
+        isPlain ? OAuthNames(decodedName: bytes.extracting(start..<end)) : decoder.names(of: form[start..<end]))
+      while end < bytes.count, !OAuthNames.endsPair(bytes[end]) { end &+= 1 }
+      start = end &+ 1
+    }
+  }
+
+  private static func endsPair(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
+  private static func endsName(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "=") || endsPair(byte) }
+
+  /// Decodes names that are not plain.
+  private struct NameDecoder {
+    /// The number of further names, or of groups of 16 bytes in them, that may be decoded in every way: more than a form has
+    /// outside of ASCII.
+    private var left = 512
+    private var previous: [UInt8] = []
+    /// The decoded name.
+    private var text: [UInt8] = []
+    /// The numbers of bytes of the shortest and longest parameter names. Decoding makes no name longer.
+    private static let shortestName = 7
+    private static let longestName = 13
+
+    /// Returns the set for one name; all parameters if there were too many names.
+    mutating func names(of name: ArraySlice<UInt8>) -> OAuthNames {
+      guard name.count >= NameDecoder.shortestName else { return [] }
+      switch decodesOnce(name) {
+      case true?: return OAuthNames(decodedName: text.span)
+      case false?: return []
+      case nil: break
+      }
+      guard !name.span.isEqual(to: previous.span) else { return [] }
+      previous = Array(name)
+      left -= 1 + name.count / 16
+      return left < 0 ? .all : OAuthNames(decodedName: FrontControllerQuery.lenientName(name).span)
+    }
+
+    /// Decodes a name of ASCII that is encoded once, like `FrontControllerQuery.lenientName`, but without an allocation.
+    /// Returns false if the name is longer than each parameter, and `nil` if it has to be decoded in other ways.
+    private mutating func decodesOnce(_ name: ArraySlice<UInt8>) -> Bool? {
+      text.removeAll(keepingCapacity: true)
+      let bytes = name.span
+      var index = 0
+      while index < bytes.count {
+        var byte = bytes[index]
+        index &+= 1
+        if byte == UInt8(ascii: "+") { byte = UInt8(ascii: " ") }
+        if byte == UInt8(ascii: "%") {
+          guard index &+ 1 < bytes.count, let high = bytes[index].hexadecimalValue,
+            let low = bytes[index &+ 1].hexadecimalValue
+          else { return nil }
+          byte = high << 4 | low
+          index &+= 2
+          if byte == UInt8(ascii: "%") { return nil }
+        }
+        if byte >= 0x80 { return nil }
+        if byte <= 0x20, text.isEmpty { continue }
+        if byte < 0x20 { return true }
+        let isUnderscore = byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "[")
+        text.append(isUnderscore ? UInt8(ascii: "_") : byte.lowercasedASCII)
+        if text.count > NameDecoder.longestName { return false }
+      }
+      return true
     }
   }
 
@@ -55,8 +138,8 @@ public struct OAuthNames: OptionSet, Sendable {
   public init(multipart: [UInt8]) {
     self = []
     let bytes = multipart.filter { $0 != 0 }.map(\.lowercasedASCII)
+    var decoder = NameDecoder()
     var rest = bytes[...]
-    var decodedBytes = 0
     while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
       // `name`, read backwards from the equals sign.
       let isName = rest[..<equals].reversed().drop { $0.isBlank }.starts(with: "eman".utf8)
@@ -64,18 +147,65 @@ public struct OAuthNames: OptionSet, Sendable {
       guard isName else { continue }
       let value = rest.prefix(OAuthNames.examinedLength).drop { $0.isBlank || OAuthNames.isQuote($0) }
       let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
-      if name.allSatisfy(FrontControllerQuery.isPlain) {
-        formUnion(OAuthNames(decodedName: name.span))
-        continue
-      }
-      // One long value may be examined for many names, each a few bytes behind the last one.
-      decodedBytes += name.count
-      guard decodedBytes <= bytes.count else {
-        self = [.responseType, .clientID, .grantType]
-        return
-      }
-      formUnion(OAuthNames(decodedName: FrontControllerQuery.lenientName(name).span))
+      formUnion(
+        name.allSatisfy(FrontControllerQuery.isPlain) ? OAuthNames(decodedName: name.span) : decoder.names(of: name))
     }
+  }
+
+  /// Creates the set of the members of a JSON object (RFC 8259). Lenient readers accept names in single quotation marks and
+  /// without any. The names of objects in it do not count.
+  public init(json: [UInt8]) {
+    self = []
+    let bytes = json.filter { $0 != 0 }
+    var decoder = NameDecoder()
+    var depth = 0
+    // The last name or word of the outermost object.
+    var name: Range<Int>?
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      switch byte {
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: ","): name = nil
+      case UInt8(ascii: ":"):
+        if depth == 1, let name {
+          let name = bytes[name]
+          let isEscaped = name.contains(UInt8(ascii: "\\"))
+          formUnion(
+            isEscaped ? decoder.names(of: OAuthNames.percentEncoded(name)[...]) : OAuthNames(decodedName: name.span))
+        }
+        name = nil
+      case UInt8(ascii: "\""), UInt8(ascii: "'"):
+        var end = index + 1
+        while end < bytes.count, bytes[end] != byte { end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1 }
+        name = index + 1..<min(end, bytes.count)
+        index = end
+      case _ where FrontControllerQuery.isPlain(byte):
+        var end = index + 1
+        while end < bytes.count, FrontControllerQuery.isPlain(bytes[end]) { end += 1 }
+        name = index..<end
+        index = end - 1
+      default: break
+      }
+      index += 1
+    }
+  }
+
+  /// Writes `%XX` for each `\u00XX` of a name in JSON. No other escape is one of a letter or an underscore.
+  private static func percentEncoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
+    let bytes = name.span
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var index = 0
+    while index < bytes.count {
+      let isEscape =
+        bytes[index] == UInt8(ascii: "\\") && index &+ 3 < bytes.count && bytes[index &+ 1] == UInt8(ascii: "u")
+        && bytes[index &+ 2] == UInt8(ascii: "0") && bytes[index &+ 3] == UInt8(ascii: "0")
+      result.append(isEscape ? UInt8(ascii: "%") : bytes[index])
+      index &+= isEscape ? 4 : 1
+    }
+    return result
   }
 
   /// The number of bytes of a value that are examined. The longest of the names is shorter, even if every character is

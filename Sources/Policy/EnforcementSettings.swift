@@ -194,8 +194,8 @@ public struct PolicyEnforcement: Sendable {
       .choice(
         "unlisted_oauth", \.unlistedOAuth,
         """
-        The treatment of an authorization or token request, in a query or in a form, on a path that `endpoints` does \
-        not list, while at least one client is enforced; `observe` lets it pass, logs and counts it
+        The treatment of an authorization or token request, in a query, a form or JSON, on a path that `endpoints` \
+        does not list, while at least one client is enforced; `observe` lets it pass, logs and counts it
         """
       ),
       .choice("unknown_clients", \.unknownClients, "The treatment of a client id that is not listed"),

@@ -130,9 +130,9 @@ public struct ClientFacts {
 public enum Route {
   /// Forwards the request, changed only as a proxy must change it.
   case pass
-  /// Calls `routeForm` once the body is complete or malformed, or the receive buffer is full. The request stays
-  /// unchanged.
-  case inspect
+  /// Calls `routeForm` once the body is complete or malformed, or `limit` bytes of it have arrived, or the receive buffer is
+  /// full and there is no memory for a larger one. The request stays unchanged.
+  case inspect(limit: Int)
   /// Reads the whole request, with a body of at most `bodyLimit` bytes, and calls `respond` of the same handler.
   ///
   /// The tag is a number by which `respond` knows how `route` has classified the request. The proxy only passes the tag

@@ -196,16 +196,15 @@ extension ServerConnection {
     }
   }
 
-  /// Waits until the body of the request at the front of the input is complete or malformed, or the receive buffer is
-  /// full. Then lets the handler decide from the decoded bytes. The received bytes stay in the buffer.
-  func inspect(_ head: RequestHead) async -> Route {
+  /// Waits until the body of the request at the front of the input is complete or malformed, or as much of it has arrived
+  /// as `makeRoom` permits. Then lets the handler decide from the decoded bytes. The received bytes stay in the buffer.
+  func inspect(_ head: RequestHead, limit: Int) async -> Route {
     if head.expectsContinue, input.count == head.length { sendContinue() }
     var reading = BodyReading(until: poller.deadline(after: settings.configuration.bodyTimeout))
     var body = InspectedBody(decoder: BodyDecoder(head.body), position: head.length)
     while true {
       body.decode(input)
-      if input.receiveRoom == 0 { input.compact() }
-      if body.decoder.isFinished || body.isBroken || input.receiveRoom == 0 {
+      if body.decoder.isFinished || body.isBroken || !makeRoom(toInspect: head, limit: limit) {
         await yieldInLongTurn()
         return routeForm(head, body.data)
       }
@@ -215,6 +214,17 @@ extension ServerConnection {
         return .answer(failure(error.failure, ofUnchanged: head, limit: error.limit))
       }
     }
+  }
+
+  /// Makes room to receive more of a body. Returns false if `limit` bytes of it have arrived, or if the process has no memory
+  /// for a larger block. The exchange that forwards the body returns the larger block.
+  private func makeRoom(toInspect head: RequestHead, limit: Int) -> Bool {
+    if input.receiveRoom > 0 { return true }
+    input.compact()
+    if input.receiveRoom > 0 { return true }
+    let awaited = if case .length(let count) = head.body { min(count, limit) } else { limit }
+    let size = head.length + awaited
+    return size > input.count && poller.buffers.enlarge(input, toReceive: size)
   }
 
   /// Returns the error response to the request at the front of the input, counts the limit, and informs the operator.

@@ -252,7 +252,7 @@ final class ServerConnection: Activity {
       case .head(let head):
         let began = poller.turnBegan
         var route = route(head, began)
-        if case .inspect = route { route = await inspect(head) }
+        if case .inspect(let limit) = route { route = await inspect(head, limit: limit) }
         switch route {
         case .pass, .inspect: await currentExchange().forward(head, began: began)
         case .answer(let response):

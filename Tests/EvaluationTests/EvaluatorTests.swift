@@ -145,6 +145,10 @@ struct EvaluatorTests {
     #expect(try summary("/token/info") == "reject path-resembles-endpoint")
     #expect(try summary("/other?client_id=a&response_type=code") == "reject unlisted-oauth")
     #expect(try summary("curl /other -d grant_type=x") == "reject unlisted-oauth")
+    #expect(
+      try summary(#"curl /other -H 'Content-Type: application/json' -d '{"grant_type":"x"}'"#)
+        == "reject unlisted-oauth")
+    #expect(try summary("curl /other -X PUT -d grant_type=x") == "reject unlisted-oauth")
     #expect(try summary("/.proofgate/consent").hasPrefix("undetermined "))
   }
 }

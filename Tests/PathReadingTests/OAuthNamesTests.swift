@@ -10,13 +10,14 @@ struct OAuthNamesTests {
   )
 
   @Test(
-    "I-path: a query with a grant_type, or with response_type and client_id, makes a path an unlisted endpoint",
+    "I-path: a query with a grant_type, or with client_id and another parameter of an authorization request, makes a path an unlisted endpoint",
     arguments: [
       "response_type=code&client_id=a", "client_id=a&x=1&response_type=token", "client_id&response_type",
       "Response_Type=code&CLIENT_ID=a", "response%5Ftype=code&client_id=a", "response.type=code&client+id=a",
       "a=b;response_type=code;client_id=a", "x=1&q=news&response_type=code&client_id=a", "grant_type=password",
       "%67rant_type=password", "+grant_type=x", "client%5Bid=a&response_type=code",
-      "grant%00_type=x&response_type=code&client_id=a",
+      "grant%00_type=x&response_type=code&client_id=a", "client_id=a&redirect_uri=b", "redirect%5Furi=b&client_id=a",
+      "client_id=a&request=x.y.z", "Request_URI=urn:a&client_id=b",
     ])
   func query(_ query: String) {
     for path in ["/oauth2/v1/authorize", "/", "/login", "/oauth/token_key"] {
@@ -30,7 +31,8 @@ struct OAuthNamesTests {
     arguments: [
       "client_id=a", "response_type=code", "client_id=a&scope=b&state=c", "xresponse_type=code&client_id=a",
       "response_types=code&client_id=a", "a=response_type&b=client_id", "grant_types=a",
-      "next=/authorize%3Fgrant_type%3Da",
+      "next=/authorize%3Fgrant_type%3Da", "redirect_uri=a", "request=GetMap&service=WMS", "request_uri=a",
+      "client_id=a&post_logout_redirect_uri=b",
     ])
   func otherQuery(_ query: String) {
     #expect(Self.matcher.read(path: "/login", query: query) == .notEndpoint)
@@ -66,6 +68,60 @@ struct OAuthNamesTests {
     ])
   func multipart(_ body: String) {
     #expect(OAuthNames(multipart: Array(body.utf8)).indicateOAuthRequest)
+  }
+
+  @Test(
+    "A JSON object is recognised as an OAuth request by the names of its members, in every spelling",
+    arguments: [
+      #"{"grant_type":"password","username":"a"}"#, #" { "a" : {"b":[1,{}]}, "Grant_Type" : null }"#,
+      #"{"gr\u0061nt_type":"x"}"#, #"{'grant_type':'x'}"#, "{grant_type:1}", #"{"client_id":1,"response_type":2}"#,
+      #"{"a":"\"","grant_type":1}"#, "{\0\"\0g\0r\0a\0n\0t\0_\0t\0y\0p\0e\0\"\0:\01\0}\0",
+      #"{"client_id":"a","request_uri":"urn:x"}"#,
+    ])
+  func json(_ body: String) {
+    #expect(OAuthNames(json: Array(body.utf8)).indicateOAuthRequest)
+  }
+
+  @Test(
+    "Other JSON, such as the description of a client, is not an OAuth request",
+    arguments: [
+      #"{"client_id":"a","redirect_uri":"b"}"#,
+      #"{"grant_types":["password"],"response_types":["code"],"client_id":"a"}"#,
+      #"{"client":{"client_id":"a","grant_type":"x"}}"#, #"[{"grant_type":"x"}]"#, #"{"a":"grant_type"}"#,
+      #"{"a":"\"grant_type\":1"}"#, "", "{", "\"", "{\"\\", "}}}{", "{:::}",
+    ])
+  func otherJSON(_ body: String) {
+    #expect(!OAuthNames(json: Array(body.utf8)).indicateOAuthRequest)
+  }
+
+  @Test(
+    "Servers read parameters from bodies of these types",
+    arguments: [
+      ("application/x-www-form-urlencoded", "grant_type=x"), ("Application/X-WWW-Form-URLEncoded ;x", "grant_type=x"),
+      ("x/urlencoded", "grant_type=x"), ("application/x-url-encoded", "grant_type=x"), ("text/plain", "grant_type=x"),
+      ("text/plain", #"{"grant_type":1}"#), ("application/json;charset=utf-8", #"{"grant_type":1}"#),
+      ("application/vnd.api+json", #"{"grant_type":1}"#), ("text/x-json", #"{"grant_type":1}"#),
+      ("multipart/form-data; boundary=b", #"name="grant_type""#),
+    ])
+  func bodyTypes(type: String, body: String) {
+    #expect(ParameterBody(mediaType: type.utf8.span)?.names(in: Array(body.utf8)).indicateOAuthRequest == true)
+  }
+
+  @Test(
+    "A stream or file is not read", arguments: ["application/grpc+json", "application/octet-stream", "image/png", ""])
+  func otherTypes(type: String) {
+    #expect(ParameterBody(mediaType: type.utf8.span) == nil)
+  }
+
+  @Test("A form with more different names outside of ASCII than any server reads counts as an OAuth request")
+  func manyNames() {
+    let numbered = { (count: Int, name: String) in (0..<count).map { "\(name)\($0)=1" }.joined(separator: "&") }
+    #expect(!OAuthNames(form: numbered(400, "\u{e9}aaaaa").utf8.span).indicateOAuthRequest)
+    #expect(OAuthNames(form: numbered(600, "\u{e9}aaaaa").utf8.span).indicateOAuthRequest)
+    for name in ["id%5B%5D", "item[a]", "a.bcdefgh", "%61bcdefgh"] {
+      #expect(!OAuthNames(form: numbered(5_000, name).utf8.span).indicateOAuthRequest, "\(name)")
+    }
+    #expect(!OAuthNames(form: String(repeating: "\u{e9}aaaaaa=1&", count: 5_000).utf8.span).indicateOAuthRequest)
   }
 
   @Test("Forms without these names are not OAuth requests")

@@ -20,7 +20,7 @@ final class TestHandler: RequestHandler {
     if path == "/intercept/long/post" { return .intercept(bodyLimit: 100_000) }
     if path == "/intercept/huge/post" { return .intercept(bodyLimit: 16 << 20) }
     if path == "/limited" { return .overLimit(.processorTimePerAddress) }
-    if path.hasPrefix("/inspect") { return .inspect }
+    if path.hasPrefix("/inspect") { return .inspect(limit: 60_000) }
     if path.hasPrefix("/intercept") { return .intercept(bodyLimit: 1000) }
     return .pass
   }

@@ -105,8 +105,9 @@ extension Rejection {
     source: "RFC 6749, sections 3.1 and 3.2",
     refused: """
       An authorization or token request was sent to a path that the policy does not list. The gateway recognises such \
-      a request by `grant_type`, or by `response_type` together with `client_id`, in its query or form. It reads as \
-      much of a form as fits into the first 16 KiB of the request.
+      a request by `grant_type`, or by `client_id` together with `response_type`, `request` or `request_uri`, in its \
+      query, form or JSON; in a query also by `client_id` together with `redirect_uri`. It reads as much of a body as \
+      `limits.body` permits for a form.
       """,
     why: """
       Some servers have several paths for one endpoint, such as `/oauth2/v1/authorize`, and no rule covers a path that \

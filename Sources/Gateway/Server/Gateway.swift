@@ -93,8 +93,9 @@ public final class Gateway: RequestHandler {
     if head.hasUnencodedTarget { return routeUnencoded(match, client, ErrorForm(bytes, fields)) }
     switch match {
     case .notEndpoint:
-      if head.method == .post, head.body != .none, FormType(bytes, fields) != nil {
-        return permitsBody(head, client) ? .inspect : .overLimit(.processorTimePerAddress)
+      let limit = snapshot.bodyLimit
+      if head.body != .none, ParameterBody(of: head, bytes, fields, formLimit: limit) != nil {
+        return permitsBody(head, client) ? .inspect(limit: limit) : .overLimit(.processorTimePerAddress)
       }
       return pass(head, bytes, fields, client)
     // The query has the parameters of an OAuth request, but the path is not an endpoint.
@@ -162,8 +163,8 @@ public final class Gateway: RequestHandler {
     return .intercept(bodyLimit: snapshot.bodyLimit, tag: endpoint.rawValue)
   }
 
-  /// Routes a request with a form body for a path that is not an endpoint. A form with the parameters of an
-  /// authorization or token request is an unlisted OAuth request.
+  /// Routes a request with a form or JSON for a path that is not an endpoint. A body with the parameters of an authorization
+  /// or token request is an unlisted OAuth request.
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route {
@@ -180,10 +181,8 @@ public final class Gateway: RequestHandler {
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts, _ body: [UInt8]
   ) -> Route {
     var names = OAuthNames(form: bytes.extracting(head.query ?? 0..<0))
-    switch FormType(bytes, fields) {
-    case .urlEncoded: names.formUnion(OAuthNames(form: body.span))
-    case .multipart: names.formUnion(OAuthNames(multipart: body))
-    case nil: break
+    if let type = ParameterBody(of: head, bytes, fields, formLimit: snapshot.bodyLimit) {
+      names.formUnion(type.names(in: body))
     }
     return names.indicateOAuthRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
   }

@@ -150,6 +150,14 @@ struct PathTests {
       ("POST", "/api/v2/authorize", form, "client_id=n1&response_type=code"),
       ("POST", "/api/v2/authorize?response_type=code", form, "client_id=n1"),
       ("POST", "/api/v2/token", "Multipart/Form-Data; boundary=b", multipart),
+      ("PUT", "/api/v2/token", form, "grant_type=password"), ("PATCH", "/api/v2/token", form, "grant_type=password"),
+      ("POST", "/api/v2/token", "", "grant_type=password"),
+      ("POST", "/api/v2/token", "text/plain", "grant_type=password"),
+      ("POST", "/api/v2/token", "application/json", #"{"grant_type":"password"}"#),
+      ("PUT", "/api/v2/token", "application/vnd.api+json", #"{"username":"u","grant_type":"password"}"#),
+      ("GET", "/api/v2/authorize?client_id=n1&redirect_uri=https%3A%2F%2Fapp.example%2Fcb", "", ""),
+      ("GET", "/api/v2/authorize?client_id=n1&request_uri=urn%3Aa", "", ""),
+      ("POST", "/api/v2/token", form, "x=" + String(repeating: "y", count: 50_000) + "&grant_type=password"),
     ])
   func unlisted(method: String, target: String, type: String, body: String) async throws {
     let request = {
@@ -212,6 +220,15 @@ struct PathTests {
           Request(method: "POST", target: "/login", headers: ["Content-Type": Self.form], body: body))
         #expect(response.status == 200)
         #expect(response.body == body)
+      }
+      for (method, type, body) in [
+        ("POST", "application/json", #"{"client_id":"a","redirect_uri":"b","grant_types":["password"]}"#),
+        ("POST", Self.form, "client_id=a&redirect_uri=b&username=c&password=d"),
+        ("PUT", "application/octet-stream", "grant_type=a"), ("POST", "text/plain", "grant_types=a"),
+      ] {
+        let response = try await gateway.send(
+          Request(method: method, target: "/login", headers: ["Content-Type": type], body: Array(body.utf8)))
+        #expect(response.status == 200 && response.body == Array(body.utf8), "\(method) \(type)")
       }
     }
   }
