@@ -67,6 +67,24 @@ extension ProxyTests.HTTP2Tests {
     }
   }
 
+  @Test("Complete responses without credit are reset at the deadline of a body, and their memory is given back")
+  func completeWithoutCredit() async throws {
+    try await Self.setup(ScriptedUpstream.plain) { $0.bodyTimeout = 1_000 }.run { _, bench in
+      let client = try await bench.connectHTTP2(settings: Self.noCredit)
+      client.givesCredit = false
+      let before = await bench.counters().bufferBytes
+      let streams = Array(stride(from: 1, to: 100, by: 2))
+      // One half of the responses is from the server, the other one from the gateway.
+      for stream in streams { try await client.send(.get(stream, stream % 4 == 1 ? "/answer" : "/page")) }
+      let answers = try await client.answers(streams)
+      #expect(streams.allSatisfy { answers[$0]?.reset != nil })
+      await bench.eventually("their memory is given back") { await bench.counters().bufferBytes <= before + 65_536 }
+      // The connection serves further requests.
+      try await client.send(.get(101, "/answer"), .window(101, 1_000))
+      #expect(try await client.answer(101).text == "answered")
+    }
+  }
+
   @Test("A client that gives no credit keeps no upstream connection of a response that was received completely")
   func releasedConnection() async throws {
     // The buffer of a stream holds less than this.
