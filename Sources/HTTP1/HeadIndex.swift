@@ -42,6 +42,11 @@ public final class HeadIndex {
   /// True if a `Connection` option names a field that it may remove, present or not. A trailer with this name must not
   /// be forwarded either (RFC 9110, section 7.6.1).
   public private(set) var hasRemovingOption = false
+  /// Hashes of the folded names of the first `hashedCount` fields. They are computed when names are compared with each
+  /// other, so that a peer cannot choose names for which this takes long.
+  private var hashes = InlineArray<100, UInt64>(repeating: 0)
+  private var hashedCount = 0
+  private let hashKey = UInt64.random(in: 0...UInt64.max) | 1
   private let table = KnownFieldTable()
   /// The folded form (`foldedInName`) of each byte that may occur in a token; 0 for all other bytes.
   private let foldedTokens: InlineArray<256, UInt8>
@@ -60,6 +65,7 @@ public final class HeadIndex {
 
   func clear() {
     count = 0
+    hashedCount = 0
     presentKinds = 0
     hasRemovingOption = false
   }
@@ -69,6 +75,7 @@ public final class HeadIndex {
   public func remove(_ names: [String], _ bytes: Span<UInt8>) {
     let total = count
     count = 0
+    hashedCount = 0
     presentKinds = 0
     for index in 0..<total
     where !names.contains(where: { HeadIndex.equalAfterFolding(bytes, records[index].name, $0) }) {
@@ -90,11 +97,33 @@ public final class HeadIndex {
   /// Returns true if a field that is not `irregular` has the same folded name (`foldedInName`) as `field`, which is
   /// `irregular`. Some servers confuse two such fields.
   public func foldsToNameOfOtherField(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
+    hashNames(bytes)
+    let hash = hash(bytes, field.name)
     for index in 0..<count
-    where records[index].known != .irregular && HeadIndex.equalAfterFolding(bytes, records[index].name, field.name) {
+    where hashes[index] == hash && records[index].known != .irregular
+      && HeadIndex.equalAfterFolding(bytes, records[index].name, field.name)
+    {
       return true
     }
     return false
+  }
+
+  private func hashNames(_ bytes: Span<UInt8>) {
+    while hashedCount < count {
+      hashes[hashedCount] = hash(bytes, records[hashedCount].name)
+      hashedCount &+= 1
+    }
+  }
+
+  /// Returns a hash of the folded form of a name. Only this index knows the key, so a peer cannot choose names with the same
+  /// hash.
+  private func hash(_ bytes: Span<UInt8>, _ name: Range<Int>) -> UInt64 {
+    var hash = hashKey
+    for index in name {
+      hash = (hash ^ UInt64(bytes[index].foldedInName)) &* hashKey
+      hash ^= hash &>> 29
+    }
+    return hash
   }
 
   /// Returns the range of the value of the only field of this kind; `nil` if there is no such field or more than one.
@@ -266,9 +295,14 @@ public final class HeadIndex {
     case .upgrade: options.upgrade = true
     // These options are permitted and have no effect.
     case .te, .trailer, .proxyConnection, .http2Settings: break
-    case .none, .common, .requestID, .link:
+    case .none, .common, .requestID, .link, .alternativeService:
       hasRemovingOption = true
-      for index in 0..<count where HeadIndex.equalAfterFolding(bytes, records[index].name, token) {
+      hashNames(bytes)
+      let hash = hash(bytes, token)
+      for index in 0..<count
+      where hashes[index] == hash && !records[index].isNamedByConnection
+        && HeadIndex.equalAfterFolding(bytes, records[index].name, token)
+      {
         records[index].isNamedByConnection = true
       }
     default: throw .malformed("a Connection option that names a protected header field")

@@ -31,8 +31,8 @@ public final class IdentityFields: Sendable {
   public func mayForward(
     _ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
   ) -> Bool {
-    if field.known == .irregular, fields.foldsToNameOfOtherField(field, bytes) { return false }
-    return isTrusted || !drops(field, bytes)
+    guard isTrusted || !drops(field, bytes) else { return false }
+    return field.known != .irregular || !fields.foldsToNameOfOtherField(field, bytes)
   }
 
   /// Returns the name under which the log shows a dropped field. Returns `nil` for a field that is forwarded, and for a

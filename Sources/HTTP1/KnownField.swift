@@ -49,6 +49,8 @@ public enum KnownField: UInt8, Sendable {
   case date
   case server
   case strictTransportSecurity
+  /// A field that leads the browser to another address for the same origin (RFC 7838).
+  case alternativeService
   /// Any other field that a `Connection` option must not remove (RFC 9110, section 7.6.1).
   case endToEnd
   /// `X-Request-ID`. `IdentityFields` treats it like a `common` field.
@@ -131,6 +133,7 @@ struct KnownFieldTable {
     ("content-type", .contentType), ("content-encoding", .contentEncoding), ("date", .date), ("server", .server),
     ("cache-control", .endToEnd), ("pragma", .endToEnd), ("origin", .endToEnd), ("referer", .endToEnd),
     ("content-security-policy", .endToEnd), ("strict-transport-security", .strictTransportSecurity),
+    ("alt-svc", .alternativeService),
     ("dpop", .endToEnd),
     ("www-authenticate", .endToEnd), ("x-http-method-override", .endToEnd),
     ("x-http-method", .endToEnd), ("x-method-override", .endToEnd), ("x-frame-options", .endToEnd),

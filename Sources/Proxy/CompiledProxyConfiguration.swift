@@ -62,6 +62,8 @@ public struct ProxyConfiguration: Sendable {
   public var authority = ""
   /// The gateway's origin, which replaces the upstream's in a `Location`.
   public var origin = ""
+  /// True to drop the upstream's `Alt-Svc`, by which browsers would go around the gateway.
+  public var dropsAlternativeServices = false
   /// Spellings of the gateway's origin with http, which become `origin` in a `Location`.
   public var insecureOrigins: [String] = []
   /// The name of the handler's own cookie, which is never sent upstream and which the upstream cannot set.

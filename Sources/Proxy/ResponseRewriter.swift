@@ -131,6 +131,7 @@ enum ResponseRewriter {
       case .setCookie where settings.configuration.securesCookies && !CookieFilter.isSecure(bytes, field.value):
         sink.appendField(bytes, name: field.name, value: field.value, suffix: secureAttribute)
       case .strictTransportSecurity where additions?.strictTransport.isEmpty == false: continue
+      case .alternativeService where settings.configuration.dropsAlternativeServices: continue
       case .requestID where additions?.requestID.isEmpty == false: continue
       case .location where replacements.location != nil: continue
       case .contentLocation where replacements.contentLocation != nil: continue

@@ -45,6 +45,19 @@ struct FieldTests {
     #expect(refusal("GET / HTTP/1.1\r\nHost: a\r\n\n") == 400)
   }
 
+  @Test("A Connection option names fields in each spelling, and only those")
+  func options() throws {
+    let long = String(repeating: "a", count: 97)
+    let lines = (0..<40).map { "\(long)-\($0): x\r\n" }.joined()
+    let options = (0..<15).flatMap { ["\(long)-\($0 * 2)", "\(long.uppercased())_\($0 * 2)"] }.joined(separator: ", ")
+    let index = HeadIndex()
+    for _ in 0..<2 {
+      let text = "GET / HTTP/1.1\r\nHost: a\r\n\(lines)Connection: \(options)\r\n\r\n"
+      let parsed = try #require(try parseRequest(Array(text.utf8), into: index))
+      #expect(parsed.nominated == (0..<15).map { "\(long)-\($0 * 2)" })
+    }
+  }
+
   @Test("A value does not begin on the next line")
   func missingColon() {
     #expect(refusal("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding\r\n: chunked\r\n\r\n") == 400)

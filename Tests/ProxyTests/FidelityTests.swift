@@ -117,6 +117,21 @@ extension ProxyTests {
       }
     }
 
+    @Test(
+      "An Alt-Svc of the upstream, by which browsers would go around the gateway, is dropped if the settings say so")
+    func alternativeService() async throws {
+      for drops in [false, true] {
+        let setup = Bench.Setup(
+          upstream: ScriptedUpstream.answering(
+            "HTTP/1.1 200 OK\r\nAlt-Svc: h3=\":8443\"; ma=86400\r\nContent-Length: 0\r\n\r\n"),
+          configure: { $0.dropsAlternativeServices = drops })
+        try await setup.run { _, bench in
+          let response = try await bench.get("/")
+          #expect(response.all("Alt-Svc") == (drops ? [] : ["h3=\":8443\"; ma=86400"]))
+        }
+      }
+    }
+
     @Test("A Content-Location that the handler forbids gives 502, and so do two Content-Location fields")
     func contentLocation() async throws {
       for fields in ["Content-Location: /forbidden", "Content-Location: /a\r\nContent-Location: /b"] {

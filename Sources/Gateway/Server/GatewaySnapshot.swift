@@ -153,6 +153,7 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.reservedUpstreamConnections = min(upstream.reservedConnections, upstream.maxConnections - 1)
     settings.limits.bufferMemory = (limits.maxBufferMemory ?? bufferMemory) / workers
     // These settings change responses, which must stay the same if the policy enforces no client (`I-observe`).
+    settings.dropsAlternativeServices = policy.isEnforcing
     if gateway.origin.scheme == .https, policy.isEnforcing {
       settings.securesCookies = true
       settings.insecureOrigins = ["http://\(gateway.origin.authority)"]
