@@ -57,7 +57,7 @@ struct QuirkTests {
   }
 
   /// A response of the token endpoint and the finding that says why it is unusable.
-  static let unusable: [(status: Int, body: [UInt8], finding: String)] = [
+  static let unusableAnswers: [(status: Int, body: [UInt8], finding: String)] = [
     (200, Array(#"{"data":{"access_token":"a"},"message":"success"}"#.utf8), "answer-lacks-access_token"),
     (200, Array(#"{"accessToken":"a"}"#.utf8), "answer-lacks-access_token"),
     (200, Array(#"{"access_token":""}"#.utf8), "answer-lacks-access_token"),
@@ -73,9 +73,9 @@ struct QuirkTests {
     (500, Array(#"{"access_token":"a"}"#.utf8), "answer-status"),
   ]
 
-  @Test("The log says why a token response is unusable", arguments: unusable.indices)
+  @Test("The log says why a token response is unusable", arguments: unusableAnswers.indices)
   func unusable(index: Int) async throws {
-    let (status, body, finding) = Self.unusable[index]
+    let (status, body, finding) = Self.unusableAnswers[index]
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in
         guard request.path == "/token" else { return nil }
