@@ -4,7 +4,7 @@ internal import Stores
 internal import Synchronization
 public import Time
 
-/// The documents that were fetched, and the recent failures. All workers share one cache, and it outlives a reload.
+/// The documents that were fetched. All workers share one cache, and it outlives a reload.
 ///
 /// Each server has a share of its own, so that URLs of one server cannot evict documents of another. The policy limits
 /// the number of servers.
@@ -14,7 +14,7 @@ public final class DocumentCache: Sendable {
 
   /// The result of a look-up.
   public enum LookUp: Sendable {
-    /// The document or a recent failure was found.
+    /// The document was found, or may not be fetched now.
     case found(Outcome)
     /// The caller must fetch the document and then call `finish`.
     case fetch

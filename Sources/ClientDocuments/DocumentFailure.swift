@@ -8,14 +8,6 @@ public enum DocumentFailure: Error, Equatable, Sendable, CustomStringConvertible
   /// The response is not an acceptable document.
   case invalid(String)
 
-  /// True if a repeat of the fetch within a minute would probably fail too.
-  var isLasting: Bool {
-    switch self {
-    case .unavailable: false
-    case .status, .invalid: true
-    }
-  }
-
   /// True if the server says that there is no document (RFC 9110, sections 15.5.5 and 15.5.11).
   var isMissing: Bool { self == .status(404) || self == .status(410) }
 
@@ -43,6 +35,6 @@ public enum DocumentOutage: Equatable, Sendable {
   case timeout
   /// The response.
   case response
-  /// The limit on the number of fetches: nothing was fetched.
+  /// The limit on the number of fetches of a document or of a host: nothing was fetched.
   case rate
 }

@@ -6,14 +6,11 @@ import Time
 struct DocumentShare {
   /// The maximum number of documents. A server has one document for each of its clients.
   static let maximumDocuments = 64
-  /// The maximum number of failures.
-  static let maximumFailures = 64
-  /// The time for which a failure is kept: 60 seconds.
-  static let failureLifetime: Milliseconds = 60_000
-  /// The time between two fetches of a document after an outage, while half of the host's limit is used: 15 seconds.
-  /// Requests during the outage would otherwise use up the limit, and the document could not be fetched for up to a minute
-  /// after the end of the outage. Four fetches in a minute leave room for other documents.
-  static let outagePause: Milliseconds = 15_000
+  /// The time between a failed fetch of a document and the next one: 10 seconds. Requests would otherwise use up the limit
+  /// of the host during an outage, and the document could not be fetched for up to a minute after its end. Six fetches in a
+  /// minute leave room for other documents. The failure itself is not kept, so a corrected document is read at the next
+  /// fetch.
+  static let retryPause: Milliseconds = 10_000
   /// The time for which a document is used after its lifetime while fetches fail: 24 hours.
   static let staleLifetime: Milliseconds = 86_400_000
 
@@ -32,9 +29,8 @@ struct DocumentShare {
   }
 
   private var documents: [String: Document] = [:]
-  private var failures: [String: (failure: DocumentFailure, until: MonotonicTime)] = [:]
-  /// The times of the last outages, by URL.
-  private var outages: [String: MonotonicTime] = [:]
+  /// The times of the failed fetches of the last ``retryPause``, by URL. `FetchWindow` limits their number.
+  private var failedFetches: [String: MonotonicTime] = [:]
   /// The URLs that are being fetched, with the requests that wait for them.
   private var fetches: [String: [AwaitedValue<DocumentCache.Outcome>]] = [:]
   private var recentFetches = FetchWindow()
@@ -51,20 +47,21 @@ struct DocumentShare {
       return .found(.success(document.metadata))
     }
     let stale = staleDocument(url, now: now)
-    if let known = failures[url.text], now < known.until { return .found(stale ?? .failure(known.failure)) }
     if fetches[url.text] != nil {
       if let stale { return .found(stale) }
       let value = makeValue()
       fetches[url.text]?.append(value)
       return .wait(value)
     }
+    if let failed = failedFetches[url.text], now < failed + DocumentShare.retryPause {
+      return .found(stale ?? .failure(.unavailable(.rate, "its last fetch failed a moment ago")))
+    }
     let documentClass: FetchWindow.DocumentClass =
       isListed ? .listed : documents[url.text]?.ledToSignIn == true ? .known : .unknown
     guard documentClass != .unknown || mayFetchUnknown() else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents were requested from this network")))
     }
-    let isPaused = outages[url.text].map { now < $0 + DocumentShare.outagePause } ?? false
-    guard !isPaused || !recentFetches.isHalfUsed(now: now), recentFetches.take(documentClass, now: now) else {
+    guard recentFetches.take(documentClass, now: now) else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents of its host were requested")))
     }
     fetches[url.text] = []
@@ -90,17 +87,12 @@ struct DocumentShare {
       documents[url.text] = Document(
         metadata: fetched.metadata, freshUntil: now + Milliseconds(fetched.lifetime), lastUse: now,
         ledToSignIn: ledToSignIn)
-      failures[url.text] = nil
-      outages[url.text] = nil
+      failedFetches[url.text] = nil
       return (.success(fetched.metadata), waiting)
     case .failure(let failure):
       if failure.isMissing { recordMissing(url, now: now) }
-      if failure.isLasting {
-        record(failure, url, now: now)
-      } else {
-        if outages.count >= DocumentShare.maximumFailures { outages.removeAll() }
-        outages[url.text] = now
-      }
+      failedFetches = failedFetches.filter { now < $0.value + DocumentShare.retryPause }
+      failedFetches[url.text] = now
       return (staleDocument(url, now: now) ?? .failure(failure), waiting)
     }
   }
@@ -124,14 +116,5 @@ struct DocumentShare {
       a.value.ledToSignIn == b.value.ledToSignIn ? a.value.lastUse < b.value.lastUse : !a.value.ledToSignIn
     }
     if let oldest { documents[oldest.key] = nil }
-  }
-
-  private mutating func record(_ failure: DocumentFailure, _ url: ClientDocumentURL, now: MonotonicTime) {
-    if failures[url.text] == nil, failures.count >= DocumentShare.maximumFailures,
-      let oldest = failures.min(by: { $0.value.until < $1.value.until })
-    {
-      failures[oldest.key] = nil
-    }
-    failures[url.text] = (failure, now + DocumentShare.failureLifetime)
   }
 }

@@ -22,11 +22,6 @@ struct FetchWindow {
 
   private var fetches: [(time: MonotonicTime, documentClass: DocumentClass)] = []
 
-  /// Returns true if half of the limit is used, so that repeated fetches of one document could use up the rest.
-  func isHalfUsed(now: MonotonicTime) -> Bool {
-    fetches.count { now < $0.time + FetchWindow.period } >= FetchWindow.maximum / 2
-  }
-
   /// Counts a fetch. Returns false, and counts nothing, if the limit is reached.
   mutating func take(_ documentClass: DocumentClass, now: MonotonicTime) -> Bool {
     fetches.removeAll { $0.time + FetchWindow.period <= now }
