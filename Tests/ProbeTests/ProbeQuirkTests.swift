@@ -4,6 +4,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import Time
 
 @testable import Probe
 
@@ -66,6 +67,57 @@ struct ProbeQuirkTests {
     #expect(seen.checksMethod == nil)
     #expect(seen.verifierParameter == false)
     #expect(seen.unknownParameter == .ignored)
+  }
+
+  /// Returns the text of the block for a server whose response to each request with a challenge is changed.
+  private static func block(_ change: @escaping (inout Response) -> Void) async -> (block: String, probe: Probe) {
+    let server = ProbeFixture().server
+    let transport = MemoryTransport { request in
+      var response = server.respond(to: request, now: 1_700_000_000)
+      if request.target.contains("code_challenge") { change(&response) }
+      return response
+    }
+    let probe = Probe(ProbeFixture.options(), ProbeSession(transport, maximumRequests: 200))
+    await probe.run()
+    return (UpstreamBlock(ProbeReport(probe)).text, probe)
+  }
+
+  @Test("A request with a challenge that is answered like one without sets `pkce: forward`, and the report says why")
+  func forward() async {
+    let changes: [(inout Response) -> Void] = [
+      { _ in },
+      // The login page gets the parameters of the request.
+      { response in
+        guard let location = response.headers["Location"] else { return }
+        response.headers.set("Location", location + "&code_challenge=x&code_challenge_method=S256")
+      },
+    ]
+    for change in changes {
+      let (block, probe) = await Self.block(change)
+      #expect(probe.observations.challenge == .ignored)
+      #expect(block.contains("\n  pkce: forward\n"))
+      let finding = ProbeReport(probe).findings.first { $0.id == "pkce_parameters" }
+      #expect(finding?.advice?.contains("sets `pkce: forward`") == true)
+    }
+  }
+
+  @Test("Any other answer to a request with a challenge leaves `pkce: strip`")
+  func strip() async {
+    let changes: [(Observations.Effect, (inout Response) -> Void)] = [
+      (.changed, { $0.status = 307 }),
+      (.changed, { $0.headers.set("Location", ($0.headers["Location"] ?? "") + "&reason=pkce") }),
+      (.refused(.login(path: "/other")), { $0.headers.set("Location", "/other") }),
+      (.refused(.errorPage(status: 500)), { $0 = Response(status: 500) }),
+    ]
+    for (effect, change) in changes {
+      let (block, probe) = await Self.block(change)
+      #expect(probe.observations.challenge == effect)
+      #expect(!block.contains("pkce: forward"))
+      let finding = ProbeReport(probe).findings.first { $0.id == "pkce_parameters" }
+      #expect(finding?.advice?.contains("keep `pkce: strip`") == true)
+    }
+    let token = await ProbeFixture { $0.refusesPKCEParameters = true }.probe()
+    #expect(!UpstreamBlock(ProbeReport(token)).text.contains("pkce: forward"))
   }
 
   @Test("Errors on pages, and errors at any redirect URI, are seen")

@@ -34,7 +34,8 @@ struct ProbeSignInTests {
     #expect(seen.revoked == true)
     #expect(!seen.commaSeparatedScopes)
     #expect(user.urls.count == 2)
-    #expect(UpstreamBlock(ProbeReport(probe)).text.contains("pkce") == false)
+    // A challenge does no harm at a server that ignores it.
+    #expect(UpstreamBlock(ProbeReport(probe)).text.contains("\n  pkce: forward\n"))
   }
 
   @Test("A server that verifies PKCE and uses up the code needs a second sign-in for certainty", arguments: [1, 2])
@@ -51,6 +52,7 @@ struct ProbeSignInTests {
     #expect(user.urls.allSatisfy { !$0.contains("code_challenge") })
     #expect(probe.observations.signIn?.redemption?.hasTokens == true)
     #expect(probe.observations.signIn?.verifier == nil)
+    #expect(!UpstreamBlock(ProbeReport(probe)).text.contains("pkce: forward"))
   }
 
   @Test("Rotation of refresh tokens, scopes with commas and forms are seen")

@@ -21,7 +21,10 @@ package struct Observations: Sendable {
 
   /// The effect of an additional parameter.
   package enum Effect: Equatable, Sendable {
+    /// The request is answered like one without the parameter.
     case ignored
+    /// The same kind of answer, with another status or with other parameters in its `Location`.
+    case changed
     case refused(Reaction)
   }
 
@@ -136,5 +139,15 @@ package struct Observations: Sendable {
       }
     }
     return paths
+  }
+}
+
+extension Observations {
+  /// True if a sign-in works with PKCE parameters, as far as the probe has seen: the server answers an authorization
+  /// request with a challenge like one without, or issued a code for one, and the token endpoint does not refuse a verifier.
+  package var acceptsChallenge: Bool {
+    guard verifierParameter != false else { return false }
+    if let challenge { return challenge == .ignored }
+    return signIn.map { $0.hadExtras && $0.codeLength != nil } ?? false
   }
 }

@@ -82,19 +82,34 @@ extension ProbeReport {
         .authorization, id, title, "refused", "refused: \(reaction.description)",
         advice: "keep `pkce: strip`: the gateway sends no PKCE parameter")
     }
+    if observations.challenge == .changed {
+      return .found(
+        .authorization, id, title, "changed",
+        "answered in another way: another status, or other parameters in the redirect", .likely,
+        advice: "keep `pkce: strip` unless `--sign-in` shows that the server verifies them")
+    }
     if observations.checksMethod == true {
       return .found(
         .authorization, id, title, "understood", "understood: an unknown method is refused", .likely,
-        advice: "`--sign-in` shows whether the server verifies them; then set `pkce: forward`")
+        advice: forwardAdvice)
     }
     let announced = observations.announcedMethods.map { $0.contains("S256") ? "S256" : "another method" }
     if let signIn = observations.signIn, signIn.hadExtras, signIn.codeLength != nil {
-      return .found(.authorization, id, title, "accepted", "accepted in the sign-in")
+      return .found(.authorization, id, title, "accepted", "accepted in the sign-in", advice: forwardAdvice)
     }
     guard observations.challenge == .ignored else { return .open(.authorization, id, title, authorizationGap) }
     return .found(
-      .authorization, id, title, "accepted", "accepted\(announced.map { "; the document announces \($0)" } ?? "")",
-      advice: "`--sign-in` shows whether the server verifies them or ignores them")
+      .authorization, id, title, "accepted",
+      "accepted: a request with them is answered like one without"
+        + (announced.map { "; the document announces \($0)" } ?? ""),
+      advice: forwardAdvice)
+  }
+
+  private var forwardAdvice: String {
+    guard observations.acceptsChallenge else { return "keep `pkce: strip`: the token endpoint refuses `code_verifier`" }
+    return
+      "the policy sets `pkce: forward`, so that the gateway binds codes to its own challenge; a server that ignores it "
+      + "loses nothing"
   }
 
   private var post: Finding? {
@@ -110,6 +125,11 @@ extension ProbeReport {
   ) -> Finding {
     switch effect {
     case .ignored?: return .found(.authorization, id, title, "ignored", "ignored")
+    case .changed?:
+      return .found(
+        .authorization, id, title, "changed",
+        "answered in another way: another status, or other parameters in the redirect",
+        .likely, advice: refusedAdvice)
     case .refused(let reaction)?:
       return .found(
         .authorization, id, title, "refused", "refused: \(reaction.description)", advice: refusedAdvice)

@@ -45,7 +45,7 @@ extension ProbeReport {
     case .ignored?:
       .found(
         .signIn, "pkce", "PKCE", "ignored", "ignored: the code was redeemed with a wrong verifier",
-        advice: "keep `pkce: strip`; the gateway verifies PKCE")
+        advice: "no action: the gateway verifies PKCE; `pkce: forward` has no effect at this server")
     case .enforced?:
       .found(
         .signIn, "pkce", "PKCE", "enforced", "verified: a wrong verifier is refused, the right one accepted",

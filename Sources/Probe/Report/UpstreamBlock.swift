@@ -100,9 +100,17 @@ package struct UpstreamBlock: Sendable {
     case .enforced?: return ["  pkce: forward"]
     case .probablyEnforced?:
       return ["  # TODO: probably verified by the server; `strip` if sign-ins fail.", "  pkce: forward"]
-    case .ignored?: return []
-    case nil:
-      guard seen.checksMethod == true || seen.announcedMethods?.contains("S256") == true else { return [] }
+    case .ignored?, nil:
+      if seen.acceptsChallenge {
+        let todo = seen.signIn?.verifier == nil
+        return [
+          "  # A request with a challenge is answered like one without: a server that does not verify it loses nothing."
+        ] + (todo ? ["  # TODO: `strip` if the server refuses the code verifier after a sign-in."] : []) + [
+          "  pkce: forward"
+        ]
+      }
+      guard seen.signIn?.verifier == nil, seen.checksMethod == true || seen.announcedMethods?.contains("S256") == true
+      else { return [] }
       return [
         "  # TODO: the server seems to know PKCE; `forward` if `proofgate probe --sign-in` shows that it verifies it."
       ]

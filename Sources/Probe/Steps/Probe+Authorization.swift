@@ -9,21 +9,22 @@ extension Probe {
       observations.validation = unknown.isAccepted ? nil : .beforeLogin
       return
     }
-    let known = try await authorize(
+    let plain = try await authorizationAnswer(
       path, parameters(client: client, redirectURI: redirectURI), redirectURI: redirectURI)
+    let known = plain.reaction
     observations.knownClient = known
     if known.isAccepted { observations.validation = known == unknown ? .afterLogin : .beforeLogin }
     guard known.isAccepted, known != unknown else { return }
 
     let wrongType = parameters(client: client, redirectURI: redirectURI, responseType: "proofgate")
     observations.unsupportedResponseType = try await authorize(path, wrongType, redirectURI: redirectURI)
-    observations.unknownParameter = try await effect(of: [.init(ProbeValues.unknownParameter, "1")], known)
+    observations.unknownParameter = try await effect(of: [.init(ProbeValues.unknownParameter, "1")], plain)
     let challenge = ProbeValues.text(43)
     observations.challenge = try await effect(
-      of: [.init("code_challenge", challenge), .init("code_challenge_method", "S256")], known)
+      of: [.init("code_challenge", challenge), .init("code_challenge_method", "S256")], plain)
     if observations.challenge == .ignored {
       let wrong = try await effect(
-        of: [.init("code_challenge", challenge), .init("code_challenge_method", "proofgate")], known)
+        of: [.init("code_challenge", challenge), .init("code_challenge_method", "proofgate")], plain)
       observations.checksMethod = wrong != .ignored
     }
     let form = ProbeRequest(.post, path, parameters(client: client, redirectURI: redirectURI))
@@ -36,16 +37,19 @@ extension Probe {
     }
   }
 
+  /// Returns the effect of additional parameters: sends the request with them, and compares the response with that to
+  /// the request without them.
   private func effect(
-    of extras: [ProbeRequest.Parameter], _ known: Reaction
+    of extras: [ProbeRequest.Parameter], _ plain: AuthorizationAnswer
   ) async throws(ProbeStop) -> Observations.Effect? {
     guard let path = observations.authorization?.path, let client = options.clientID,
       let redirectURI = options.redirectURI
     else { return nil }
-    let reaction = try await authorize(
+    let answer = try await authorizationAnswer(
       path, parameters(client: client, redirectURI: redirectURI, adding: extras), redirectURI: redirectURI)
-    if case .failure = reaction { return nil }
-    return reaction == known ? .ignored : .refused(reaction)
+    if case .failure = answer.reaction { return nil }
+    if answer.isLike(plain, exceptFor: extras) { return .ignored }
+    return answer.reaction == plain.reaction ? .changed : .refused(answer.reaction)
   }
 
   /// Returns redirect URIs that differ from the registered one. None of them leads to a program.

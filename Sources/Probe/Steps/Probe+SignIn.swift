@@ -20,7 +20,7 @@ extension Probe {
       let path = observations.authorization?.path
     else { return }
     do throws(ProbeStop) {
-      let challengeIsRefused = observations.challenge.map { $0 != .ignored } ?? false
+      let challengeIsRefused = if case .refused? = observations.challenge { true } else { false }
       let limit = if case .exactly(let limit)? = observations.stateLimit { limit } else { Probe.stateLength }
       let state = ProbeValues.text(min(limit, Probe.stateLength))
       let verifier = UpstreamVerifier(bytes: randomBytes(UpstreamVerifier.byteCount))

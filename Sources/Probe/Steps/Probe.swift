@@ -52,10 +52,15 @@ package final class Probe {
   /// Sends an authorization request.
   func authorize(
     _ path: String, _ parameters: [ProbeRequest.Parameter], redirectURI: String
-  ) async throws(ProbeStop)
-    -> Reaction
-  {
-    Reaction(
+  ) async throws(ProbeStop) -> Reaction {
+    try await authorizationAnswer(path, parameters, redirectURI: redirectURI).reaction
+  }
+
+  /// Sends an authorization request, and returns the parts of its response that can be compared.
+  func authorizationAnswer(
+    _ path: String, _ parameters: [ProbeRequest.Parameter], redirectURI: String
+  ) async throws(ProbeStop) -> AuthorizationAnswer {
+    AuthorizationAnswer(
       try await session.ask(ProbeRequest(.get, path, parameters)), redirectURI: redirectURI, path: path,
       origin: options.target.origin)
   }
