@@ -313,9 +313,10 @@ class Caddy(Proxy):
 class Proofgate(Proxy):
     name = "proofgate"
 
-    def __init__(self, folder, upstream, program, clients=1, workers=1, gateway=""):
+    def __init__(self, folder, upstream, program, clients=1, workers=1, gateway="", server=""):
         super().__init__(folder, upstream, workers)
-        self.program, self.clients, self.gateway, self.admin = str(program), clients, gateway, free_port()
+        self.program, self.clients, self.admin = str(program), clients, free_port()
+        self.gateway, self.server_settings = gateway, server
 
     def command(self):
         secret = self.write("secret", "secret-of-the-legacy-client")
@@ -337,7 +338,7 @@ gateway:
 upstream:
   url: {url}
   endpoints: {{ authorization: /oauth/authorize, token: /oauth/token }}
-clients:
+{self.server_settings}clients:
   - id: bench
     type: public
     application: native
