@@ -106,16 +106,20 @@ public struct IssuedCode: Sendable {
   /// The epoch of the store when the code was sealed. Only a store that is still in this epoch can guarantee that the
   /// code is used only once.
   public var epoch: EpochID
+  /// The browser that received the code, and its network.
+  public var origin: SignInOrigin
 
   /// Creates the content of a code from its parts.
   public init(
-    transactionID: TransactionID, binding: FlowBinding, upstreamCode: Secret, expiry: UnixTime, epoch: EpochID
+    transactionID: TransactionID, binding: FlowBinding, upstreamCode: Secret, expiry: UnixTime, epoch: EpochID,
+    origin: SignInOrigin
   ) {
     self.transactionID = transactionID
     self.binding = binding
     self.upstreamCode = upstreamCode
     self.expiry = expiry
     self.epoch = epoch
+    self.origin = origin
   }
 
   /// A member of ``binding``.

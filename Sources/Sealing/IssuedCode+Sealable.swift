@@ -3,11 +3,11 @@ public import OAuth
 extension IssuedCode: Sealable {
   /// Versions 1 and 2 have no epoch. Version 3 has the same fields as version 4, but the gateway recorded the use of a
   /// code of version 3 under another key of the store. The present version would not find this record and would accept
-  /// the code again. No earlier version is read: a code is valid for ten minutes at most.
-  private static let formatVersion: UInt8 = 4
-  /// The version of a code with the id of an address of the upstream, after the epoch. The other fields are those of
-  /// version 4, which is written if the upstream has one address.
-  private static let formatVersionWithAddress: UInt8 = 5
+  /// the code again. Versions 4 and 5 have no origin. No earlier version is read: a code is valid for ten minutes at most.
+  private static let formatVersion: UInt8 = 6
+  /// The version of a code with the id of an address of the upstream, after the origin. The other fields are those of
+  /// version 6, which is written if the upstream has one address.
+  private static let formatVersionWithAddress: UInt8 = 7
 
   /// `.code`, because the sealed value is the authorization code that the client receives.
   public static var purpose: Purpose { .code }
@@ -19,6 +19,8 @@ extension IssuedCode: Sealable {
     payload.writeBytes(withoutLength: transactionID.bytes)
     payload.writeTime(expiry)
     payload.writeNumber(epoch.rawValue)
+    payload.writeNumber(origin.browser)
+    payload.writeNumber(origin.network ?? 0)
     if let address { payload.writeAddress(address) }
     payload.writeBinding(binding)
     payload.writeText(upstreamCode.reveal())
@@ -33,11 +35,13 @@ extension IssuedCode: Sealable {
     let transactionID = try payload.readTransactionID()
     let expiry = try payload.readTime()
     let epoch = EpochID(rawValue: try payload.readNumber())
+    let origin = SignInOrigin(browser: try payload.readNumber(), network: try payload.readNumber())
     let address = version == IssuedCode.formatVersionWithAddress ? try payload.readAddress() : nil
     var binding = try payload.readBinding()
     binding.client.upstreamAddress = address
     let upstreamCode = Secret(try payload.readText())
     self.init(
-      transactionID: transactionID, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch)
+      transactionID: transactionID, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch,
+      origin: origin)
   }
 }

@@ -50,17 +50,39 @@ public struct NetworkPrefix: Hashable, Sendable {
     }
   }
 
+  /// Reads the code of an IPv4 /24 or IPv6 /48 network.
+  init(networkCode code: UInt64) {
+    if code < 1 << 24 {
+      family = .ipv4
+      bits = code
+    } else if ~code < 1 << 48 {
+      family = .ipv6
+      bits = ~code
+    } else {
+      family = .other
+      bits = code
+    }
+  }
+
+  /// Returns the code of the IPv4 /24 or IPv6 /48 network of an address.
+  public static func networkCode(of address: String) -> UInt64 {
+    NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48).code
+  }
+
   /// Returns the text of the IPv4 /24 or IPv6 /48 network of an address; `other` for a text that is not an address.
   public static func networkText(of address: String) -> String {
-    text(ofCode: NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48).code)
+    text(ofCode: networkCode(of: address))
   }
 
   /// Returns the text of an IPv4 /24 or IPv6 /48 network from its code; `other` for a text that is not an address.
   static func text(ofCode code: UInt64) -> String {
-    if code < 1 << 24 { return "\(code >> 16).\(code >> 8 & 0xff).\(code & 0xff).0/24" }
-    guard ~code < 1 << 48 else { return "other" }
-    let groups = [32, 16, 0].map { String(~code >> $0 & 0xffff, radix: 16) }
-    return groups.joined(separator: ":") + "::/48"
+    let prefix = NetworkPrefix(networkCode: code)
+    let bits = prefix.bits
+    switch prefix.family {
+    case .ipv4: return "\(bits >> 16).\(bits >> 8 & 0xff).\(bits & 0xff).0/24"
+    case .ipv6: return [32, 16, 0].map { String(bits >> $0 & 0xffff, radix: 16) }.joined(separator: ":") + "::/48"
+    case .other: return "other"
+    }
   }
 
   /// Returns the IPv4 address of a dotted quad, of an IPv6 literal that ends in a dotted quad, or of an IPv4-mapped

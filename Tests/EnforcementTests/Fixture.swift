@@ -159,7 +159,7 @@ enum Fixture {
   }
 
   static var code: IssuedCode {
-    transaction.issuedCode(for: Secret("upstream-code"), expiry: now + 60, epoch: epoch)
+    transaction.issuedCode(for: Secret("upstream-code"), expiry: now + 60, epoch: epoch, network: nil)
   }
   static let epoch = EpochID(rawValue: 7)
 

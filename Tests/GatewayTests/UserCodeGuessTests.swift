@@ -37,8 +37,8 @@ struct UserCodeGuessTests {
   func limited() throws {
     let live = try Self.liveCodes()
     #expect((9_990...10_000).contains(live.count))
-    let browsers = RateLimiter(LiveUserCodes.guessesOfBrowser)
-    let networks = RateLimiter(LiveUserCodes.guessesOfNetwork)
+    let browsers = RateLimiter(GuessLimits.ofBrowser)
+    let networks = RateLimiter(GuessLimits.ofNetwork)
     let networkCount = 1_000
     let keys = (0..<networkCount).map { RateKey(network: "198.\($0 / 250).\($0 % 250).1") }
     let duration = 600

@@ -327,7 +327,7 @@ struct PayloadTests {
     }
     var (transaction, code, grant) = (try Samples.transaction(), try Samples.code(), try Samples.refreshGrant())
     #expect(try bytes(transaction).first == 2)
-    #expect(try bytes(code).first == 4)
+    #expect(try bytes(code).first == 6)
     #expect(try bytes(grant).first == 2)
     var device = DeviceCode(flow: transaction.id, clientID: ClientID("tv"), expiry: 1_795_000_000)
     device.upstream = UpstreamDeviceCode(

@@ -23,7 +23,8 @@ enum Samples {
     return IssuedCode(
       transactionID: transaction.id, binding: transaction.binding,
       upstreamCode: Secret("NmU4YjQxZjItOWQ3Yy00ZTVhLWI0ZDEt"), expiry: transaction.expiry,
-      epoch: EpochID(rawValue: 0x1234_5678_9abc_def0))
+      epoch: EpochID(rawValue: 0x1234_5678_9abc_def0),
+      origin: SignInOrigin(browserSecretHash: transaction.browserSecretHash, network: 0xc0_00_02))
   }
 
   static func refreshGrant() throws -> RefreshGrant {

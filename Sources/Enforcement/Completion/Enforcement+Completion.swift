@@ -68,14 +68,19 @@ public struct CompletionFacts: Sendable {
   public var requestTexts: ReflectedCodeScanner
   /// The epoch of the store, read before the upstream code is claimed.
   public var epoch: EpochID
+  /// The code of the network of the request; `nil` if the request came from this machine.
+  public var network: UInt64?
   /// The current time.
   public var now: UnixTime
 
   /// Creates the facts.
-  public init(browserMatches: Bool, requestTexts: ReflectedCodeScanner, epoch: EpochID, now: UnixTime) {
+  public init(
+    browserMatches: Bool, requestTexts: ReflectedCodeScanner, epoch: EpochID, network: UInt64? = nil, now: UnixTime
+  ) {
     self.browserMatches = browserMatches
     self.requestTexts = requestTexts
     self.epoch = epoch
+    self.network = network
     self.now = now
   }
 }
@@ -207,7 +212,7 @@ extension Enforcement {
         CompletionPermit(
           client: client, transaction: transaction,
           code: transaction.issuedCode(
-            for: Secret(code), expiry: facts.now + client.codeLifetime, epoch: facts.epoch),
+            for: Secret(code), expiry: facts.now + client.codeLifetime, epoch: facts.epoch, network: facts.network),
           redirect: redirect, extraParameters: extraParameters + listed))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
@@ -226,10 +231,11 @@ extension Enforcement {
 
 extension AuthorizationTransaction {
   /// Returns the content of the code that the gateway issues for the upstream code.
-  func issuedCode(for upstreamCode: Secret, expiry: UnixTime, epoch: EpochID) -> IssuedCode {
+  func issuedCode(for upstreamCode: Secret, expiry: UnixTime, epoch: EpochID, network: UInt64?) -> IssuedCode {
     // The token request has the id of the client, and with it all of its metadata.
     var code = IssuedCode(
-      transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch)
+      transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch,
+      origin: SignInOrigin(browserSecretHash: browserSecretHash, network: network))
     if code.binding.client.registration != nil { code.binding.client.registration = nil }
     return code
   }

@@ -98,7 +98,7 @@ extension Enforcement {
       upstreamRedirectURI: client.upstreamRedirectURI(for: redirectURI, policy), resource: resource?.uri.text)
     return IssuedCode(
       transactionID: transactionID, binding: binding, upstreamCode: Secret("assumed"), expiry: assumedTime + 60,
-      epoch: .none)
+      epoch: .none, origin: SignInOrigin(browser: 0, network: nil))
   }
 
   private static func challenge(of verifier: String) -> CodeChallenge {

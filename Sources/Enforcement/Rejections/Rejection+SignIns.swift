@@ -6,7 +6,7 @@ extension Rejection {
     "Sign-ins in progress",
     [
       .transactionExpired, .transactionNoLongerValid, .formWithoutTransaction, .reentryChanged, .reentryBodyUnreadable,
-      .codeFromOtherSignIn,
+      .codeFromOtherSignIn, .codeAttempts,
     ])
 
   package static let transactionExpired = Rejection(
@@ -69,5 +69,21 @@ extension Rejection {
     remedy: """
       Start again in the app. A server that issues the same code twice, to one client or to two, must be repaired: let \
       it issue codes that cannot be guessed.
+      """)
+
+  package static let codeAttempts = Rejection(
+    "code-attempts", .temporarilyUnavailable, 429, .noRedirect, "too many sign-ins with codes that the server refused",
+    source: "RFC 6749, section 10.10",
+    refused: """
+      The server refused the codes of too many sign-ins from this browser or its network with `invalid_grant`. A code \
+      that was not redeemed in time, or a page that was loaded again, does not reach the limit.
+      """,
+    why: """
+      A page of the server may send a code to the gateway that a thief has guessed or stolen. Without a limit, many codes \
+      could be tried in a short time.
+      """,
+    remedy: """
+      Wait for the time in `Retry-After`, then start again in the app. If users of one app get this page, the server \
+      probably refuses every code of the app: the log of the gateway has its answers (`upstream-error`).
       """)
 }

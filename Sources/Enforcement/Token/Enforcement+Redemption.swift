@@ -45,6 +45,8 @@ public final class RedemptionPermit: Sendable {
   public let expiry: UnixTime
   /// The epoch of the store when the value was sealed.
   public let epoch: EpochID
+  /// The browser that received the code of the upstream, and its network; `nil` for a device code of the upstream.
+  public let origin: SignInOrigin?
   /// The verifier that the client presented; `nil` for a code without a challenge.
   public let verifier: Secret?
   /// The token request to the upstream.
@@ -78,7 +80,7 @@ public final class RedemptionPermit: Sendable {
       .code, entries: RedemptionPermit.entries(of: context.code), digest: context.code.digest,
       transaction: context.code.transactionID, binding: context.code.binding.client.issued(to: request.client.id),
       expiry: context.code.expiry,
-      epoch: context.code.epoch, hiding: RedemptionPermit.hiddenValues(of: context.code),
+      epoch: context.code.epoch, origin: context.code.origin, hiding: RedemptionPermit.hiddenValues(of: context.code),
       client: request.client, verifier: request.verifier?.secret, parameters: request.parameters,
       // If the code has a challenge, the rules have compared the verifier with it.
       UpstreamCredentials(
@@ -93,7 +95,7 @@ public final class RedemptionPermit: Sendable {
     self.init(
       .codeOfDevice, entries: RedemptionPermit.entries(of: code), digest: code.digest,
       transaction: code.transactionID, binding: code.binding.client, expiry: code.expiry, epoch: code.epoch,
-      hiding: RedemptionPermit.hiddenValues(of: code), client: poll.client, verifier: nil,
+      origin: code.origin, hiding: RedemptionPermit.hiddenValues(of: code), client: poll.client, verifier: nil,
       parameters: poll.parameters,
       poll.credentials, authentication: poll.authentication, resource: permit.resource, policy: policy)
   }
@@ -111,22 +113,22 @@ public final class RedemptionPermit: Sendable {
         FormParameters.Entry(.grantType, GrantType.deviceCode.rawValue),
         FormParameters.Entry(.deviceCode, upstream.code.reveal()),
       ], digest: upstream.digest, transaction: deviceCode.flow,
-      binding: binding, expiry: deviceCode.expiry, epoch: upstream.epoch, hiding: [upstream.code], client: poll.client,
-      verifier: nil,
-      parameters: poll.parameters,
+      binding: binding, expiry: deviceCode.expiry, epoch: upstream.epoch, origin: nil, hiding: [upstream.code],
+      client: poll.client, verifier: nil, parameters: poll.parameters,
       poll.credentials, authentication: poll.authentication, resource: permit.resource, policy: policy)
   }
 
   private init(
     _ redeemed: Redeemed, entries: [FormParameters.Entry], digest: UpstreamCodeDigest, transaction: TransactionID,
-    binding: ClientBinding, expiry: UnixTime, epoch: EpochID, hiding hiddenValues: [Secret], client: Client,
-    verifier: Secret?, parameters: FormParameters, _ credentials: UpstreamCredentials,
+    binding: ClientBinding, expiry: UnixTime, epoch: EpochID, origin: SignInOrigin?, hiding hiddenValues: [Secret],
+    client: Client, verifier: Secret?, parameters: FormParameters, _ credentials: UpstreamCredentials,
     authentication: ClientAuthentication, resource: Resource?, policy: Policy
   ) {
     self.redeemed = redeemed
     self.binding = binding
     self.expiry = expiry
     self.epoch = epoch
+    self.origin = origin
     self.client = client
     self.verifier = verifier
     self.parameters = parameters

@@ -257,7 +257,7 @@ extension InterceptedRequest {
       browserMatches: browserMatches,
       requestTexts: ReflectedCodeScanner(
         target: request.target, fields: request.headers.fields.map { $0.value }, body: request.body),
-      epoch: gateway.resources.store.epoch, now: now)
+      epoch: gateway.resources.store.epoch, network: guessNetwork, now: now)
     let outcome = Enforcement.decideCompletion(
       authorizationResponse, transaction: transaction, facts: facts, policy: policy,
       unlisted: unlistedClient(of: transaction))
@@ -275,10 +275,11 @@ extension InterceptedRequest {
   }
 
   /// Records that the upstream's code belongs to the transaction, and returns the response with the sealed code.
-  /// Refuses a code that belongs to another transaction. If the store is full or unavailable, the client gets an error
+  /// Refuses a code that belongs to another transaction, and each code after too many that the upstream refused. If the store is full or unavailable, the client gets an error
   /// response, because another transaction could otherwise use the same code.
   private func deliver(_ permit: CompletionPermit) async -> Response {
     let transaction = permit.transaction
+    if let throttled = throttledSignIn(from: permit.code.origin) { return throttled }
     do throws(StoreError) {
       let isClaimed = try await gateway.resources.codes.claim(
         permit.code.digest, for: transaction.id, holder: storeHolder(for: permit.client),

@@ -99,13 +99,10 @@ struct DeviceVerificationEndpoint {
       intercepted.trail.recordRefusal(.userCodeUnknown)
       return entryPage(after: .userCodeUnknown)
     }
-    let attempt = UserCodeAttempt(session, intercepted)
-    if let wait = attempt.begin() {
-      intercepted.trail.recordRefusal(.userCodeAttempts)
-      var page = ErrorPage(.userCodeAttempts)
-      page.retryAfter = wait
-      return intercepted.pages.error(page)
-    }
+    // RFC 8628, section 5.1.
+    let attempt = intercepted.gateway.resources.userCodeGuesses.attempt(
+      from: SignInOrigin(browserSecretHash: session.hash, network: intercepted.guessNetwork))
+    if let wait = attempt.begin() { return intercepted.tooManyGuesses(.userCodeAttempts, retryAfter: wait) }
     guard let entry = try await flows.find(code, now: now) else {
       intercepted.trail.recordRefusal(.userCodeUnknown)
       return entryPage(after: .userCodeUnknown)
@@ -251,39 +248,5 @@ struct DeviceVerificationEndpoint {
   private func refuse(_ rejection: Rejection, _ outcome: DevicePage.Outcome = .notConnected) -> Response {
     intercepted.trail.recordRefusal(rejection)
     return intercepted.pages.deviceProblem(ErrorPage(rejection, transaction: intercepted.trail.transaction), outcome)
-  }
-}
-
-/// An attempt to enter a user code. Wrong codes are counted by browser and by network, and never by code (RFC 8628,
-/// section 5.1): a code that others guess stays usable for its owner.
-private struct UserCodeAttempt {
-  private let browser: RateKey
-  private let network: RateKey
-  private let networks: RateLimiter
-  private let resources: GatewayResources
-  private let time: MonotonicTime
-
-  init(_ session: BrowserSession, _ intercepted: InterceptedRequest) {
-    browser = RateKey(transaction: TransactionID(bytes: Array(session.hash.prefix(TransactionID.byteCount))))
-    let peer = intercepted.request.peer
-    resources = intercepted.gateway.resources
-    network = RateKey(network: peer.address)
-    networks = peer.isLoopback ? resources.userCodeLocalAttempts : resources.userCodeNetworkAttempts
-    time = SystemClock.monotonicTime()
-  }
-
-  /// Counts the attempt. Returns the time to wait if there were too many wrong codes; `nil` if the code may be looked up.
-  func begin() -> Seconds? {
-    let browsers = resources.userCodeAttempts
-    guard browsers.take(browser, now: time) else { return browsers.retryAfter(browser, now: time) ?? 1 }
-    if !networks.take(network, now: time) { return networks.retryAfter(network, now: time) ?? 1 }
-    return nil
-  }
-
-  /// Removes the attempt from the counts, because the code was right.
-  func giveBack() {
-    let browsers = resources.userCodeAttempts
-    browsers.giveBack(browser, at: browsers.rate, now: time)
-    networks.giveBack(network, at: networks.rate, now: time)
   }
 }

@@ -1,5 +1,4 @@
 import OAuth
-import Stores
 import Synchronization
 import Time
 
@@ -9,14 +8,6 @@ final class LiveUserCodes: Sendable {
   /// The number of live codes of usual length that all replicas together may issue. `docs/threat-model.md` computes the
   /// probability of a right guess from it.
   static let maximumOfUsualLength = 10_000
-  /// The wrong codes that a browser may enter. Tests of conformance send six.
-  static let guessesOfBrowser = TokenBucket.Rate(burst: 6, perMinute: 1)
-  /// The wrong codes that all browsers of a network may enter. `docs/threat-model.md` computes the probability of a
-  /// right guess from this rate.
-  static let guessesOfNetwork = TokenBucket.Rate(burst: 30, perMinute: 3)
-  /// The wrong codes that all browsers behind a reverse proxy on this machine may enter if the proxy is not in
-  /// `trusted_proxies`: their networks are not known.
-  static let guessesOfThisMachine = TokenBucket.Rate(burst: 60, perMinute: 60)
   /// The width of a slot in seconds. All codes of a slot count as live until its end.
   private static let slotWidth: Int64 = 30
 

@@ -39,13 +39,11 @@ public struct GatewayResources: Sendable {
   let verifierAttempts: RateLimiter
   /// Limits failed client authentication, by client and address.
   let authenticationAttempts: RateLimiter
-  /// Limits wrong user codes, by browser.
-  let userCodeAttempts: RateLimiter
-  /// The limit of wrong user codes of all browsers behind a reverse proxy on this machine that is not in
-  /// `trusted_proxies`: their networks are not known.
-  let userCodeLocalAttempts: RateLimiter
-  /// Limits wrong user codes, by network.
-  let userCodeNetworkAttempts: RateLimiter
+  /// Limits wrong user codes. Their look-up is short.
+  let userCodeGuesses = GuessLimits(tokensOfGuess: 1)
+  /// Limits the sign-ins whose codes the upstream refuses. 240 redemptions of sign-ins in one network may wait for the
+  /// upstream at the same time.
+  let codeGuesses = GuessLimits(tokensOfGuess: 8)
   /// Counts the user codes that this process has issued and that have not expired.
   let liveUserCodes = LiveUserCodes()
   let notices: OperatorNotices
@@ -135,9 +133,6 @@ public struct GatewayResources: Sendable {
     // has at least 43 characters (RFC 7636, section 4.1).
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
-    userCodeAttempts = RateLimiter(LiveUserCodes.guessesOfBrowser)
-    userCodeNetworkAttempts = RateLimiter(LiveUserCodes.guessesOfNetwork)
-    userCodeLocalAttempts = RateLimiter(LiveUserCodes.guessesOfThisMachine)
     // The rates of these limiters are not used to count requests: each request is counted at the policy's rate.
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
     clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))

@@ -131,7 +131,15 @@ struct CodeRedeemer {
   }
 
   private func redeem(_ attempt: RedemptionLedger.Attempt) async throws(StoreError) -> Response {
-    switch await intercepted.requestTokens(permit.upstream) {
+    let guess = permit.origin.map { intercepted.gateway.resources.codeGuesses.attempt(from: $0) }
+    if let wait = guess?.begin() {
+      try await ledger.release(attempt, now: intercepted.now)
+      intercepted.trail.recordRefusal(.codeAttempts)
+      return intercepted.tokenThrottled("too many refused codes", retryAfter: wait)
+    }
+    let result = await intercepted.requestTokens(permit.upstream)
+    if let guess { count(guess, result, isRetry: attempt.isRetry) }
+    switch result {
     case .failure(let failure):
       if failure.nothingWasSent {
         try await ledger.release(attempt, now: intercepted.now)
@@ -181,6 +189,24 @@ struct CodeRedeemer {
       let response = sealRefreshToken(in: members, epoch: attempt.epoch)
       await held?.keep(response)
       return intercepted.tokenResponse(response)
+    }
+  }
+
+  /// Counts the result of a redemption for the limits of the browser and the network in which the sign-in ended.
+  ///
+  /// A code that the upstream refuses may be guessed, or may come from another sign-in. In a retry, the earlier attempt
+  /// may have used up the code, so the retry keeps only the token with which it began. A client that ends its request
+  /// keeps it too: otherwise a program could end each request, and guess in the retries.
+  private func count(
+    _ guess: GuessLimits.Attempt, _ result: Result<InterceptedRequest.ReceivedTokenResponse, UpstreamFailure>,
+    isRetry: Bool
+  ) {
+    switch result {
+    case .failure(.clientGone): break
+    case .success(let received):
+      guard case .error(.invalidGrant, _) = received.parsed else { return guess.giveBack() }
+      if !isRetry { guess.countWrong() }
+    case .failure: guess.giveBack()
     }
   }
 
