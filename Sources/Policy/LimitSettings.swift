@@ -38,8 +38,8 @@ public struct LimitSettings: Sendable, Equatable {
   public var connections = 65_536
   /// The maximum number of connections of one IPv4 address or one IPv6 /64. Default: 1,024.
   public var connectionsPerAddress = 1_024
-  /// The maximum number of passing requests (those that are not for an OAuth endpoint) that one IPv4 address or one
-  /// IPv6 /64 may have in progress while few upstream connections are free. If `nil`, the limit is half of the upstream
+  /// The maximum number of passing requests (those that are not for an OAuth endpoint), and of relayed pages of OAuth
+  /// endpoints, that one IPv4 address or one IPv6 /64 may have in progress while few upstream connections are free. If `nil`, the limit is half of the upstream
   /// connections that passing requests may use, but not less than 100 for each worker.
   public var requestsPerAddress: Int?
   /// The number of requests on a connection after which the gateway closes it. Default: 10,000.
@@ -169,16 +169,16 @@ public struct LimitSettings: Sendable, Equatable {
       .number(
         "requests_per_address", \.requestsPerAddress, .number(1...10_000_000),
         """
-        Passing requests in progress of one IPv4 address or one IPv6 /64, while at most an eighth of the upstream \
-        connections are free
+        Passing requests in progress of one IPv4 address or one IPv6 /64, and pages of the OAuth endpoints that it is \
+        still reading, while at most an eighth of the upstream connections are free
         """,
         default: "half of the upstream connections that passing requests may use, at least 100 for each worker",
         notes: [
           """
           one client that does not read its responses must not keep all upstream connections; while enough are free, \
-          an office behind one address has no limit; loopback, trusted proxies and OAuth endpoints do not count
+          an office behind one address has no limit; loopback and trusted proxies do not count
           """,
-          "429",
+          "429; a page of an OAuth endpoint is read from the server whole and holds no connection",
         ]),
       .number(
         "requests_per_connection", \.requestsPerConnection, .number(1...1_000_000_000),

@@ -189,6 +189,7 @@ final class Exchange {
     }
     acceptsTrailers = false
     let upstream = upstreamResponse.takeConnection()
+    upstream.holder = clientConnection.limitedAddress
     do throws(Failure) {
       let action = state.step(try beginRelay(response, upstreamResponse.parsed, head, of: upstream))
       await clientConnection.waiter.joinSendBatch()

@@ -39,8 +39,26 @@ extension ServerConnection {
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     case .overLimit(let limit): await refuse(request, UnreadBody(.overloaded(limit)), to: head, began: began)
     case .relay(let upstreamResponse, let response):
+      guard upstreamResponse.mayRelayAtPaceOfClient else {
+        return await relayCollected(upstreamResponse, response, to: request, head, began: began)
+      }
       await currentExchange().relay(upstreamResponse, response, to: head, began: began)
     }
+  }
+
+  /// Relays a response whose upstream connection the client may not hold: the connection is free for others before the
+  /// client gets the response.
+  private func relayCollected(
+    _ upstreamResponse: UpstreamResponse, _ response: Response, to request: Request, _ head: RequestHead,
+    began: MonotonicInstant
+  ) async {
+    var response = response
+    do throws(ProxyFailure) {
+      response.body = try await upstreamResponse.collectForRelay()
+    } catch {
+      return await refuse(request, UnreadBody(error), to: head, began: began)
+    }
+    await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .passed)
   }
 
   /// Answers an intercepted request whose body was not read, or is not to be parsed.
@@ -93,7 +111,7 @@ extension ServerConnection {
     return body
   }
 
-  /// The reason why a body was not read, and the limit to count in the metrics, if one was exceeded.
+  /// The reason why a body, of the request or of the response, was not read, and the limit to count in the metrics, if one was exceeded.
   private struct UnreadBody: Error {
     let failure: ProxyFailure
     let limit: LimitKind?

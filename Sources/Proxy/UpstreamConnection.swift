@@ -22,8 +22,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   let input = Buffer()
   /// True if the connection was used by an earlier exchange.
   private(set) var isReused = false
-  /// The client address (`ConnectionLimits.key`) of the passing request that uses the connection; `nil` while idle, and
-  /// for a request that is not limited by its address.
+  /// The client address (`ConnectionLimits.key`) of the passing request that uses the connection, or to which a response
+  /// is relayed; `nil` while idle, and for a request that is not limited by its address.
   var holder: UInt64?
   private let timer = Timer()
   private var isIdle = false

@@ -140,8 +140,8 @@ public final class UpstreamPool {
 
   // MARK: The share of an address
 
-  /// True if few connections are free and the passing requests of the client's address already hold too many of the
-  /// others. Without this limit, one client that does not read its responses could keep all connections.
+  /// True if few connections are free and the client's address already holds too many of the others, for its passing
+  /// requests and for the responses that the gateway relays to it. Without this limit, one client that does not read its responses could keep all connections.
   ///
   /// While enough connections are free, no address is limited, so that many users behind one address are not refused.
   func holdsTooMany(_ client: ServerConnection) -> Bool {
@@ -156,6 +156,17 @@ public final class UpstreamPool {
     // because every request would have to update it.
     let held = established.values.reduce(0) { $1.holder == address ? $0 + 1 : $0 }
     return connecting.reduce(held) { $1 == address ? $0 + 1 : $0 } >= limit
+  }
+
+  /// True if a response to an intercepted request may keep its connection while the client reads it: the connection is
+  /// none of the reserved ones, and the client's address does not hold too many.
+  ///
+  /// An intercepted request may take a reserved connection, because the upstream alone decides how long the request
+  /// holds it. A client that does not read its response could hold it much longer.
+  func mayKeepForRelay(to client: ServerConnection) -> Bool {
+    // The connection itself is one of those in use.
+    (places.openOfAll <= passingLimits.connections || places.inUseOfAll <= passingLimits.connections)
+      && !holdsTooMany(client)
   }
 
   /// Returns an idle connection if the request may use it, otherwise a new one. Waits in a queue if all are in use.

@@ -82,20 +82,68 @@ public final class UpstreamResponse {
   /// framing is malformed, or there is no memory for it; throws `reset` or `responseTimeout` if it does not arrive, and
   /// `outOfMemory` if there is no buffer for it.
   public func collect() async throws(UpstreamFailure) -> [UInt8] {
-    isTaken = true
     let worker = clientConnection.worker
-    var body: [UInt8] = []
-    do throws(UpstreamFailure) {
-      try await read(into: &body, worker)
+    let failure: UpstreamFailure
+    do throws(ReadFailure) {
+      return try await readAll()
     } catch {
-      worker.pool.retire(connection)
-      worker.metrics.upstreamFailed(error)
-      clientConnection.reportUpstreamFailure(error, nil)
+      switch error {
+      case .upstream(let error): failure = error
+      case .tooLong(let limit): failure = .malformed("a body longer than \(limit) bytes")
+      case .noMemory:
+        worker.metrics.recordLimit(.bufferMemory)
+        failure = .malformed("a body for which `max_buffer_memory` leaves no room")
+      }
+    }
+    worker.metrics.upstreamFailed(failure)
+    clientConnection.reportUpstreamFailure(failure, nil)
+    throw failure
+  }
+
+  /// True if the client may set the pace at which the body is relayed: it holds no connection that others need
+  /// (`UpstreamPool.mayKeepForRelay`), or there is no body. Otherwise the body has to be collected.
+  var mayRelayAtPaceOfClient: Bool { length == 0 || clientConnection.worker.pool.mayKeepForRelay(to: clientConnection) }
+
+  /// Reads the whole body at the pace of the upstream, for a client that may not hold the connection.
+  ///
+  /// Throws `overloaded` if the body is longer than `ProxyConfiguration.collectedBodyLimit` bytes or there is no memory
+  /// for it: only a client that holds the connection could get such a body.
+  func collectForRelay() async throws(ProxyFailure) -> [UInt8] {
+    do throws(ReadFailure) {
+      return try await readAll()
+    } catch {
+      switch error {
+      case .upstream(let error):
+        clientConnection.worker.metrics.upstreamFailed(error)
+        throw .upstream(error)
+      case .tooLong: throw .overloaded(.upstreamConnections)
+      case .noMemory: throw .overloaded(.bufferMemory)
+      }
+    }
+  }
+
+  /// The reason why a body was not read to its end.
+  private enum ReadFailure: Error {
+    case upstream(UpstreamFailure)
+    /// The body has more than `limit` bytes.
+    case tooLong(limit: Int)
+    /// `max_buffer_memory` leaves no room for the body.
+    case noMemory
+  }
+
+  /// Reads the whole body and gives the connection back; closes it if the body cannot be read.
+  private func readAll() async throws(ReadFailure) -> [UInt8] {
+    isTaken = true
+    let pool = clientConnection.worker.pool
+    var body: [UInt8] = []
+    do throws(ReadFailure) {
+      try await read(into: &body, clientConnection.worker)
+    } catch {
+      pool.retire(connection)
       throw error
     }
     releaseBuffer()
-    let isReusable = parsed.keepsAlive && requestAllowsReuse
-    if isReusable { worker.pool.giveBack(connection) } else { worker.pool.retire(connection) }
+    if parsed.keepsAlive, requestAllowsReuse { pool.giveBack(connection) } else { pool.retire(connection) }
     return body
   }
 
@@ -125,7 +173,7 @@ public final class UpstreamResponse {
     }
   }
 
-  private func read(into body: inout [UInt8], _ worker: ProxyWorker) async throws(UpstreamFailure) {
+  private func read(into body: inout [UInt8], _ worker: ProxyWorker) async throws(ReadFailure) {
     var decoder = BodyDecoder(parsed.body)
     var isWithinMemory = true
     let deadline = min(deadline, worker.poller.deadline(after: worker.settings.configuration.bodyTimeout))
@@ -138,25 +186,22 @@ public final class UpstreamResponse {
           input.consume(piece.consumed)
           isWithinMemory = clientConnection.charge(piece.data.count)
         } catch {
-          throw .malformed(error.description)
+          throw .upstream(.malformed(error.description))
         }
-        guard isWithinMemory else {
-          worker.metrics.recordLimit(.bufferMemory)
-          throw .malformed("a body for which `max_buffer_memory` leaves no room")
-        }
+        guard isWithinMemory else { throw .noMemory }
         let limit = worker.settings.configuration.collectedBodyLimit
-        guard body.count <= limit else { throw .malformed("a body longer than \(limit) bytes") }
+        guard body.count <= limit else { throw .tooLong(limit: limit) }
         continue
       }
       if await clientConnection.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {
-        throw .responseTimeout
+        throw .upstream(.responseTimeout)
       }
       switch connection.receive() {
       case .moved, .wouldBlock: continue
       case .ended:
-        guard decoder.endsCompletely() else { throw .reset }
-      case .failed(.noMemory): throw .outOfMemory(afterSending: true)
-      case .failed: throw .reset
+        guard decoder.endsCompletely() else { throw .upstream(.reset) }
+      case .failed(.noMemory): throw .upstream(.outOfMemory(afterSending: true))
+      case .failed: throw .upstream(.reset)
       }
     }
   }

@@ -256,6 +256,88 @@ extension ProxyTests {
       }
     }
 
+    /// A page that is longer than the buffers between the upstream and a client without credit.
+    private static let page = 100_000
+
+    /// Sends a page for requests of the handler, and nothing long for others.
+    private static func pages(_ upstream: ScriptedUpstream, _ peer: Peer) async throws {
+      while true {
+        let request = try await upstream.read(peer)
+        let count = request.target == "/outbound" ? page : 2
+        try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n")
+        try await peer.send([UInt8](repeating: 0x61, count: count))
+      }
+    }
+
+    @Test("Pages that a client does not read hold no reserved connection, and not too many others")
+    func unreadPages() async throws {
+      for (reserved, perAddress) in [(1, 100), (0, 1)] {
+        try await Bench.Setup(
+          upstream: Self.pages, proxyProtocol: true,
+          configure: {
+            $0.http2 = HTTP2Limits()
+            $0.upstreamConnections = 4
+            $0.limits.reservedUpstreamConnections = reserved
+            $0.limits.requestsPerAddress = perAddress
+            $0.queueTimeout = 60
+            $0.trusts = { $0.isLoopback }
+          }
+        ).run { _, bench in
+          func connect(_ address: String, settings: [(Int, Int)] = []) async throws -> FrameClient {
+            let peer = try await bench.connect()
+            try await peer.send("PROXY TCP4 \(address) 127.0.0.1 4000 80\r\n")
+            return try await FrameClient(peer, settings: settings)
+          }
+          let idle = try await connect("192.0.2.1", settings: [(4, 0)])
+          idle.givesCredit = false
+          let streams = Array(stride(from: 1, to: 20, by: 2))
+          for (index, stream) in streams.enumerated() {
+            try await idle.send(.get(stream, "/intercept/relay"))
+            await bench.eventually("the page is sent") { bench.upstream.requests.count == index + 1 }
+          }
+          let other = try await connect("192.0.2.2")
+          for stream in [1, 3, 5] {
+            try await other.send(.get(stream, "/intercept/relay"))
+            let answer = try await other.answer(stream)
+            #expect(answer.status == 200 && answer.body.count == Self.page && answer["x-relayed"] == "1", "\(reserved)")
+          }
+          // All pages are whole once the client reads them.
+          idle.givesCredit = true
+          for stream in streams { try await idle.send(.window(stream, Self.page)) }
+          try await idle.send(.window(0, streams.count * Self.page))
+          let answers = try await idle.answers(streams)
+          #expect(answers.count == streams.count)
+          #expect(answers.values.allSatisfy { $0.status == 200 && $0.isWhole && $0.body.count == Self.page })
+          #expect(await bench.count(.upstreamConnections) == 0)
+        }
+      }
+    }
+
+    @Test("A page that is too long to be collected is refused if only a reserved connection could wait for its client")
+    func longPage() async throws {
+      try await Bench.Setup(
+        upstream: Self.pages,
+        configure: {
+          $0.http2 = HTTP2Limits()
+          $0.upstreamConnections = 2
+          $0.limits.reservedUpstreamConnections = 1
+          $0.collectedBodyLimit = Self.page - 1
+        }
+      ).run { _, bench in
+        let client = try await bench.connectHTTP2(settings: [(4, 0)])
+        client.givesCredit = false
+        try await client.send(.get(1, "/intercept/relay"))
+        await bench.eventually("the page is sent") { bench.upstream.requests.count == 1 }
+        let refused = try await bench.get("/intercept/relay")
+        #expect(refused.status == 503)
+        #expect(await bench.count(.upstreamConnections) == 1)
+        try await client.send(.reset(1))
+        await bench.eventually("the page is relayed") {
+          (try? await bench.get("/intercept/relay"))?.body.count == Self.page
+        }
+      }
+    }
+
     @Test("A client that sends single bytes slowly does not keep an upstream connection")
     func slowUpload() async throws {
       try await Bench.Setup(configure: {
