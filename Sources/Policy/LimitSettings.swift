@@ -19,6 +19,9 @@ public struct LimitSettings: Sendable, Equatable {
   /// The maximum number of body bytes of a passing request that are received before the request takes an upstream
   /// connection; 0 to pass each byte on at once. Default: 16 KiB.
   public var requestBuffer = 16 * 1024
+  /// The maximum number of body bytes of a passing request that are kept until its response, if a sign-in may run in the
+  /// browser. Default: 512 KiB.
+  public var requestCopy = 512 * 1024
   /// The maximum time from the first to the last byte of a head. Also the maximum time from the start of a connection
   /// to its first byte. Default: 10 s.
   public var headerTimeout: Milliseconds = 10_000
@@ -110,6 +113,20 @@ public struct LimitSettings: Sendable, Equatable {
           larger buffers count as `max_buffer_memory`, and none is used once more than half of that would be in use
           """,
           "the rest is streamed",
+        ]),
+      .number(
+        "request_copy", \.requestCopy, .size(65_536...4_194_304),
+        """
+        Bytes of the body of a passing request, from a browser with the gateway's cookie, of which the gateway keeps a \
+        copy until the response
+        """,
+        notes: [
+          """
+          a SAML response with many groups at a page of `completion_paths`; a response completes a sign-in only if its \
+          code was not in the request; copies count as `max_buffer_memory`, and are kept beyond 64 KiB only while less \
+          than half of that is in use
+          """,
+          "the request passes; if its response would complete a sign-in, 502 (`answer-unchecked`)",
         ]),
       .duration(
         "header_timeout", \.headerTimeout, 100...600_000,

@@ -1,3 +1,4 @@
+internal import ByteText
 import HTTP
 import HTTP1
 import Reactor
@@ -94,7 +95,9 @@ extension Exchange {
     let bytes = fromClient.bytes(from: 0, count: fromClient.count)
     try upload.advance(from: fromClient, to: toUpstream)
     // The bytes that the pump has decoded: those that it has consumed, and those that are sent directly.
-    heldRequest.append(bytes.prefix(bytes.count - fromClient.count + upload.directCount), buffers)
+    heldRequest.append(
+      bytes.prefix(bytes.count - fromClient.count + upload.directCount),
+      limit: worker.settings.configuration.limits.requestCopy, buffers)
   }
 
   /// Lets the handler answer in place of the upstream. The upstream connection is already closed, so the rest of the
@@ -172,8 +175,12 @@ struct HeldRequest {
     decoder = framing.map { BodyDecoder($0) }
   }
 
-  /// Decodes a piece of the body and adds its data. Drops the whole body if it exceeds the limit or there is no memory.
-  mutating func append(_ piece: ArraySlice<UInt8>, _ buffers: BufferPool) {
+  /// The number of body bytes that are kept while any memory is left. Most forms have far fewer. More bytes are kept only
+  /// while less than half of the memory is in use, so that copies do not take the memory that new requests need.
+  private static let keptWhileMemoryIsShort = 64 * 1024
+
+  /// Decodes a piece of the body and adds its data. Drops the whole body if it exceeds the limit or memory is short.
+  mutating func append(_ piece: ArraySlice<UInt8>, limit: Int, _ buffers: BufferPool) {
     guard fits, var decoder else { return }
     defer { self.decoder = decoder }
     let bytes = piece.span
@@ -190,12 +197,15 @@ struct HeldRequest {
       guard part.consumed > 0 else { break }
       let data = next + part.data.lowerBound..<next + part.data.upperBound
       next += part.consumed
-      guard body.count + data.count <= WithheldResponse.bodyLimit, buffers.hasRoom(for: data.count) else {
+      let length = body.count + data.count
+      guard length <= limit, buffers.hasRoom(for: data.count),
+        length <= HeldRequest.keptWhileMemoryIsShort || buffers.bytes + data.count <= buffers.limit / 2
+      else {
         fits = false
         return dropBody(buffers)
       }
       buffers.charge(data.count)
-      for index in data { body.append(bytes[index]) }
+      body.append(copying: bytes.extracting(data))
     }
   }
 

@@ -26,6 +26,9 @@ public struct ProxyLimits: Sendable {
   /// The maximum number of body bytes of a passing request that are received before the request takes an upstream
   /// connection; 0 to pass each byte on at once.
   public var requestBuffer = Buffer.readSize
+  /// The maximum number of body bytes of a passing request with the handler's own cookie that are kept for the handler
+  /// until the response begins (`WithheldResponse`).
+  public var requestCopy = 512 * 1024
   /// The minimum rate in bytes per second at which a client must read or send while the gateway waits only for this
   /// client; 0 for no minimum.
   public var minimumRate = 500

@@ -210,12 +210,9 @@ public struct WithheldResponse {
   /// The request that the response answers.
   public let request: Request
   /// True if `request` is complete. Its body is kept only if the request carries the handler's own cookie, and dropped
-  /// if it is longer than ``bodyLimit`` or memory is short. If the upstream answered early, the rest of the body is
-  /// missing.
+  /// if it is longer than ``ProxyLimits/requestCopy`` or memory is short. If the upstream answered early, the rest of
+  /// the body is missing.
   public let isComplete: Bool
-
-  /// The maximum number of body bytes that are kept: login and consent forms have far fewer.
-  public static let bodyLimit = 64 * 1024
 
   /// Creates the input of `RequestHandler.respond(to:upstream:)`.
   public init(response: Response, request: Request, isComplete: Bool) {

@@ -37,7 +37,7 @@ struct LimitSettingsTests {
       "minimum rate": limits.minimumRate, "connections": limits.connections,
       "connections per address": limits.connectionsPerAddress,
       "requests per connection": limits.requestsPerConnection, "buffer memory": limits.bufferMemory,
-      "request buffer": limits.requestBuffer,
+      "request buffer": limits.requestBuffer, "request copy": limits.requestCopy,
       "concurrent streams": http2.concurrentStreams, "resets": http2.streamResets,
       "control frames": http2.controlFrames,
     ]
@@ -71,6 +71,7 @@ struct LimitSettingsTests {
         $0.idleTimeout -= 1
         $0.requestTimeout -= 1
         $0.requestBuffer -= 1
+        $0.requestCopy -= 1
         $0.minimumRate -= 1
         $0.connections -= 1
         $0.connectionsPerAddress -= 1

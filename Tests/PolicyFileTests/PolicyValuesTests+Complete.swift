@@ -64,6 +64,7 @@ extension PolicyValuesTests {
         target_length: 4KiB
         body: 32KiB
         request_buffer: 64KiB
+        request_copy: 128KiB
         header_timeout: 5s
         body_timeout: 30s
         tunnel_timeout: 1h

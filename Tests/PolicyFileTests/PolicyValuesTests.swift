@@ -177,6 +177,7 @@ struct PolicyValuesTests {
     expected.targetLength = 4_096
     expected.body = 32_768
     expected.requestBuffer = 65_536
+    expected.requestCopy = 131_072
     expected.headerTimeout = 5_000
     expected.bodyTimeout = 30_000
     expected.tunnelTimeout = 3_600_000

@@ -1,5 +1,6 @@
 import HTTP1
 import Proxy
+import Reactor
 import Testing
 
 extension ProxyTests {
@@ -80,9 +81,11 @@ extension ProxyTests {
 
     @Test("A body above the limit is not kept, and still passes")
     func overlong() async throws {
-      try await Bench.Setup(upstream: WithheldTests.redirecting("/bound")).run { _, bench in
+      try await Bench.Setup(
+        upstream: WithheldTests.redirecting("/bound"), configure: { $0.limits.requestCopy = 100_000 }
+      ).run { _, bench in
         let client = try await bench.connect()
-        let body = String(repeating: "x", count: WithheldResponse.bodyLimit + 1)
+        let body = String(repeating: "x", count: 100_001)
         let head = WithheldTests.head("Cookie: __Host-private=1\r\nContent-Length: \(body.utf8.count)")
         try await client.send(head + body)
         let response = try await client.readResponse()
@@ -93,6 +96,23 @@ extension ProxyTests {
         let next = try await client.readResponse()
         #expect(next["X-Complete"] == "true")
         #expect(next["X-Length"] == "4")
+      }
+    }
+
+    @Test("A long body is kept while less than half of the memory is in use, and one of 64 KiB as long as there is any")
+    func shortMemory() async throws {
+      let total = 40 * Buffer.capacity
+      try await Bench.Setup(
+        upstream: WithheldTests.redirecting("/bound"), configure: { $0.limits.bufferMemory = total }
+      ).run { _, bench in
+        for (length, isComplete) in [(total / 4, true), (total / 2, false), (64 * 1024, true)] {
+          let client = try await bench.connect()
+          try await client.send(WithheldTests.head("Cookie: __Host-private=1\r\nContent-Length: \(length)"))
+          try await client.send(String(repeating: "x", count: length))
+          let response = try await client.readResponse()
+          #expect(response["X-Complete"] == "\(isComplete)" && response["X-Length"] == (isComplete ? "\(length)" : "0"))
+          client.close()
+        }
       }
     }
 

@@ -5,8 +5,9 @@ extension Rejection {
   static let upstreamResponses = Subject(
     "Responses of the server",
     [
-      .responseToOtherURI, .codeReflectedFromRequest, .upstreamResponseUnusable, .responseToEnforcedClient,
-      .responseWithoutSignIn, .completionPath, .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed,
+      .responseToOtherURI, .codeReflectedFromRequest, .responseUnchecked, .upstreamResponseUnusable,
+      .responseToEnforcedClient, .responseWithoutSignIn, .completionPath, .callbackClosed, .upstreamDenied,
+      .upstreamError, .upstreamFailed,
       .upstreamUnavailable, .upstreamTimedOut, .tokenShared,
     ])
 
@@ -35,6 +36,23 @@ extension Rejection {
       """,
     why: "Through an open redirect of the server, an attacker could inject a stolen code in this way.",
     remedy: "Start again in the app.")
+
+  package static let responseUnchecked = Rejection(
+    "answer-unchecked", .serverError, 502, .noRedirect, "the gateway could not search the request for the code",
+    source: "RFC 9700, section 4.5",
+    refused: """
+      The server's response would complete a sign-in, but the gateway no longer had the whole request of this \
+      response: its body is longer than `limits.request_copy`, memory was short, or the server answered before it had \
+      read the body.
+      """,
+    why: """
+      The gateway completes a response only if its code was not in the request (`answer-echoed`). It cannot know this \
+      without the request.
+      """,
+    remedy: """
+      Raise `limits.request_copy` above the length of the form, for example of a SAML response with many groups. If \
+      memory is short (`max_buffer_memory`), raise that.
+      """)
 
   package static let upstreamResponseUnusable = Rejection(
     "answer-unusable", .serverError, 502, .mayRedirect, "the server's response cannot be used",
@@ -68,7 +86,7 @@ extension Rejection {
     refused: """
       On a path that is not an OAuth endpoint, the server sent a code or token to the callback or to a registered \
       redirect URI, by a redirect or in a `Link`. The response belongs to no sign-in of this browser: it has no \
-      `state` of the gateway, it is not a redirect, or the form of its request is longer than 64 KiB.
+      `state` of the gateway, or it is not a redirect.
       """,
     why: """
       The gateway completes a response only for the sign-in that requested it. Any other response would give an \

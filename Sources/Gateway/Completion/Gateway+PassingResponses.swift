@@ -204,7 +204,9 @@ struct PassingResponse {
     // A code that the request contained and the upstream only reflected must not be completed. If the gateway kept only
     // a part of the request, it cannot find such a code, so it refuses the response. If the browser is not the one that
     // began the transaction, `completeOrRefuse` refuses the response in any case.
-    guard withheld.isComplete || !isBound else { return refuse(transaction) }
+    guard withheld.isComplete || !isBound else {
+      return intercepted.respond(with: .withoutRedirect(.responseUnchecked), transaction: transaction)
+    }
     return await intercepted.completeOrRefuse(authorizationResponse, transaction, browserMatches: isBound)
   }
 
@@ -270,9 +272,7 @@ struct PassingResponse {
   /// browser, or the policy observes no client.
   private var mayChangeStatus: Bool { hasRunningTransaction || !intercepted.policy.isObserving }
 
-  private func refuse(_ transaction: AuthorizationTransaction? = nil) -> Response {
-    intercepted.respond(with: .withoutRedirect(.responseWithoutSignIn), transaction: transaction)
-  }
+  private func refuse() -> Response { refuse(with: .responseWithoutSignIn) }
 
   private func refuse(with rejection: Rejection) -> Response { intercepted.respond(with: .withoutRedirect(rejection)) }
 

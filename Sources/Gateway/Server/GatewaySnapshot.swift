@@ -122,6 +122,7 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.requestsPerConnection = limits.requestsPerConnection
     settings.limits.requestTimeout = limits.requestTimeout
     settings.limits.requestBuffer = limits.requestBuffer
+    settings.limits.requestCopy = limits.requestCopy
     settings.limits.minimumRate = limits.minimumRate
     settings.routes = passingRoutes
     if gateway.http2 {

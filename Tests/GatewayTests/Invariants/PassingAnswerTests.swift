@@ -176,13 +176,20 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-completion: no response is completed if the form is too long to be searched for the code")
+  @Test(
+    "I-completion: a form of 256 KiB completes a sign-in, and one that is too long to be searched for the code does not"
+  )
   func longForm() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await begin(gateway, answering: "\(Self.callback)?code=freshCode0123456&state=STATE")
-      let response = try await logIn(gateway, begun, fields: ["x": String(repeating: "y", count: 65_536)])
+      let long = try await logIn(gateway, begun, fields: ["x": String(repeating: "y", count: 256 * 1024)])
+      #expect(long.location?.hasPrefix("com.example.p1:/cb?code=") == true)
+    }
+    try await GatewayFixture.run(try FixturePolicy.with { $0.gateway.limits.requestCopy = 70_000 }) { gateway in
+      let begun = try await begin(gateway, answering: "\(Self.callback)?code=freshCode0123456&state=STATE")
+      let response = try await logIn(gateway, begun, fields: ["x": String(repeating: "y", count: 70_000)])
       #expect(response.status == 502)
-      #expect(response.text.contains("response-unlisted"))
+      #expect(response.text.contains("answer-unchecked"))
       #expect(try await logIn(gateway, begun).location?.hasPrefix("com.example.p1:/cb?code=") == true)
     }
   }
