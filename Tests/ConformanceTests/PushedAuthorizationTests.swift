@@ -215,6 +215,40 @@ struct PushedAuthorizationTests {
     }
   }
 
+  @Test(
+    "9126-4-single-use: the browser that used a request_uri first may repeat it, and no other one",
+    arguments: ["n1", "n4"])
+  func repeated(client: String) async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let target = gateway.reference(try await gateway.push(client), client)
+      let other = try await gateway.get(gateway.authorizationTarget("n2")).headers["Set-Cookie"] ?? ""
+      gateway.clock.advance(by: 60)
+      let first = try await gateway.get(target)
+      #expect(first.status == 200)
+      let cookie = try #require(first.headers["Set-Cookie"]?.split(separator: ";").first.map(String.init))
+      gateway.clock.advance(by: 80)
+      for _ in 0..<3 {
+        try await gateway.expectErrorPage(target)
+        try await gateway.expectErrorPage(target, Headers.cookies([String(other.prefix { $0 != ";" })]))
+        let again = try await gateway.get(target, Headers.cookies([cookie]))
+        #expect(again.status == first.status)
+      }
+      gateway.clock.advance(by: 10)
+      try await gateway.expectErrorPage(target, Headers.cookies([cookie]))
+    }
+  }
+
+  @Test("9126-4-single-use: HEAD neither uses a request_uri up nor begins a sign-in")
+  func head() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let target = gateway.reference(try await gateway.push())
+      let looked = try await gateway.send(Request(method: "HEAD", target: target, headers: Headers()))
+      #expect(looked.status == 200 && looked.headers["Set-Cookie"] == nil && looked.location == nil)
+      #expect(gateway.upstream.recorder.requests.isEmpty)
+      try await expectStatus(200, of: gateway.get(target))
+    }
+  }
+
   @Test("9126-4-single-use: an expired request_uri is refused on a page")
   func expired() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

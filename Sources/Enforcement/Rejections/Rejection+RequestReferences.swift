@@ -68,12 +68,12 @@ extension Rejection {
     "pushed-unknown", .invalidRequest, 400, .noRedirect, "the request_uri was used, has expired or is another client's",
     source: "RFC 9126, section 4",
     refused: """
-      The `request_uri` does not refer to a pushed request that is still valid: it was used, has expired, belongs to \
-      another client, or was never issued.
+      The `request_uri` does not refer to a pushed request that is still valid: another browser used it, it has \
+      expired, belongs to another client, or was never issued.
       """,
     why: """
-      A reference is valid for 90 seconds, once, and for one client. The gateway ignores all other parameters of such \
+      A reference is valid for 90 seconds, for one client, and for the browser that uses it first. The gateway ignores all other parameters of such \
       a request, so it has no redirect URI to which it could send the error.
       """,
-    remedy: "Push the request again, and open the browser at once. Use each reference only once.")
+    remedy: "Push the request again, and open the browser at once. Use each reference for one sign-in only.")
 }

@@ -18,7 +18,7 @@ struct AuthorizationEndpoint {
 
   private let intercepted: InterceptedRequest
   private let request: AuthorizationRequest
-  private let session: BrowserSession?
+  private var session: BrowserSession?
 
   init(_ intercepted: InterceptedRequest) {
     self.intercepted = intercepted
@@ -177,11 +177,12 @@ struct AuthorizationEndpoint {
     }
     let requests = intercepted.gateway.pushedRequests
     do throws(StoreError) {
-      guard let stored = try await requests.find(reference, now: intercepted.now) else {
+      guard let stored = try await requests.find(reference, now: intercepted.now), stored.isOpen(to: session) else {
         if isObserved { return nil }
         return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
       }
-      intercepted.trail.transaction = stored.transaction
+      // A repetition begins a transaction of its own.
+      if stored.browserHash == nil { intercepted.trail.transaction = stored.transaction }
       let pushed = AuthorizationRequest(method: "GET", query: Substring(stored.query), userAgent: request.userAgent)
       let outcome = Enforcement.decideAuthorization(
         pushed, policy: intercepted.policy, stateIsSealed: false, isPushed: true, unlisted: unlisted(pushed))
@@ -190,11 +191,22 @@ struct AuthorizationEndpoint {
         return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
       }
       if let response = respondToCrossSiteForm() { return .response(response) }
-      // Remove the stored request only after the decision, so that a refusal does not use up the reference.
-      guard try await requests.take(reference, now: intercepted.now) else {
-        return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
+      // A program that only looks at the link, such as the preview of a messenger, begins no sign-in.
+      if intercepted.request.method == "HEAD" {
+        return .response(Response(status: 200, headers: ["Cache-Control": "no-store"]))
       }
-      return await begin(permit, pushed, isPushed: true)
+      var endpoint = self
+      let session = BrowserSession.continuing(
+        session, permit, until: intercepted.now + AuthorizationEndpoint.transactionLifetime, now: intercepted.now,
+        intercepted.gateway.random)
+      endpoint.session = session
+      // Bind the stored request only after the decision, so that a refusal does not use up the reference.
+      if stored.browserHash == nil {
+        guard try await requests.bind(reference, stored, to: session, now: intercepted.now) else {
+          return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
+        }
+      }
+      return await endpoint.begin(permit, pushed, isPushed: true)
     } catch {
       return .response(intercepted.respond(with: .withoutRedirect(.storeUnavailable)))
     }

@@ -30,13 +30,27 @@ struct PushedRequests {
   let sealer: Sealer
   let store: any EphemeralStore
 
+  /// Begins the part of an entry that names a browser. No form-encoded query begins with this byte.
+  private static let browserMark: UInt8 = 0
+  private static let browserHashLength = 32
+
   /// A pushed request that the store returned.
   struct StoredRequest {
     /// The id of the transaction that the request begins. It is chosen at the push, so that the log lines of the push
     /// and of the sign-in have the same id.
     let transaction: TransactionID
+    /// The digest of the browser that used the reference first; `nil` before.
+    let browserHash: [UInt8]?
     /// The parameters of the request, form-encoded.
     let query: String
+    /// The value of the entry.
+    fileprivate let sealed: [UInt8]
+
+    /// Returns true if this browser may use the reference: no browser has used it, or only this one.
+    func isOpen(to session: BrowserSession?) -> Bool {
+      guard let browserHash else { return true }
+      return session?.isBound(to: browserHash) ?? false
+    }
   }
 
   /// Stores a request and returns the `request_uri` that refers to it.
@@ -74,14 +88,36 @@ struct PushedRequests {
       let bytes = try? sealer.open(String(stored: sealed), as: .pushed, in: key.binding(store)),
       let transaction = TransactionID(bytes: Array(bytes.prefix(TransactionID.byteCount)))
     else { return nil }
+    var query = bytes.dropFirst(TransactionID.byteCount)
+    var browserHash: [UInt8]?
+    if query.first == PushedRequests.browserMark {
+      browserHash = Array(query.dropFirst().prefix(PushedRequests.browserHashLength))
+      query = query.dropFirst(1 + PushedRequests.browserHashLength)
+    }
     return StoredRequest(
-      transaction: transaction, query: String(decoding: bytes.dropFirst(TransactionID.byteCount), as: UTF8.self))
+      transaction: transaction, browserHash: browserHash, query: String(decoding: query, as: UTF8.self), sealed: sealed)
   }
 
-  /// Removes the request of a reference. Returns true if the store still contained the request. If several browsers
-  /// present the same reference, only one of the calls returns true, so only one browser can use the request.
-  func take(_ reference: PushedReference, now: UnixTime) async throws(StoreError) -> Bool {
-    try await store.take(key(reference), now: now) != nil
+  /// Binds a reference that no browser has used to this one, which may repeat it for another lifetime, for example when
+  /// the user reloads the consent page (RFC 9126, section 4). Returns false if the reference is used, expired or gone. If
+  /// several browsers present the same reference, only one of the calls returns true.
+  func bind(
+    _ reference: PushedReference, _ stored: StoredRequest, to session: BrowserSession, now: UnixTime
+  ) async throws(StoreError) -> Bool {
+    let key = key(reference)
+    let payload =
+      stored.transaction.bytes + [PushedRequests.browserMark] + session.hash + Array(stored.query.utf8)
+    let bound = sealer.seal(payload, for: .pushed, in: key.binding(store)).storedBytes
+    do throws(StoreError) {
+      return try await store.replace(
+        key, stored.sealed, with: bound, expiry: now + PushedRequests.lifetime, now: now)
+    } catch {
+      switch error {
+      // Without room for the digest, the reference works once.
+      case .full, .tooLong: return try await store.remove(key, stored.sealed, now: now)
+      default: throw error
+      }
+    }
   }
 
   private func key(_ reference: PushedReference) -> StoreKey {
