@@ -46,16 +46,18 @@ def shown(data, limit=4000):
 
 
 class Gateway:
-    """A running gateway. Standard output is the decision log, which is dropped."""
+    """A running gateway. Standard output is the decision log, which is dropped. `prefix` is a command that runs it, such
+    as valgrind, and `patience` the seconds for its start."""
 
-    def __init__(self, program, folder, policy, port):
+    def __init__(self, program, folder, policy, port, prefix=(), environment=None, patience=PATIENCE):
         self.port, self.messages = port, folder / "messages"
         file = folder / "policy.yaml"
         file.write_text(policy)
         with open(self.messages, "wb") as messages:
             self.process = subprocess.Popen(
-                [program, "serve", "--policy", str(file)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages)
-        deadline = time.monotonic() + PATIENCE
+                [*prefix, program, "serve", "--policy", str(file)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=messages, env=dict(os.environ, **(environment or {})))
+        deadline = time.monotonic() + patience
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
