@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-test deps-bench deps-interop deps-interop-debian deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores deps-checks quick tests flakes search demo test reference conformance mutation lint build bench \
   bench-report bench-instructions profile gates bench-flows bench-growth soak load image interop interop-twice interop-debian observe-diff tls-check check \
-  sanitize fuzz attack race search cost faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
+  sanitize fuzz attack race search cost complexity faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
 # Each function has a section of its own, so that the linker leaves out the unused ones and keeps one of several functions
 # with the same code. It also leaves out the index of the unwinding tables, which only C++ exceptions need.
@@ -321,6 +321,13 @@ cost: deps build
 	$(call install,$(COUNT_PACKAGES))
 	swift build --product proofgate
 	Tests/Attack/cost $(COST_OPTIONS)
+
+## complexity: searches 650 places of requests and answers for inputs whose cost is high or grows faster than their length; half
+##   an hour; COMPLEXITY_OPTIONS="--seconds N --seed N" is shorter, "--input JSON" repeats a finding
+complexity: deps build
+	$(call install,$(COUNT_PACKAGES))
+	swift build --product proofgate
+	Tests/Attack/complexity $(COMPLEXITY_OPTIONS)
 
 ## faults: makes single system calls fail; takes an hour, or less for a sample: FAULTS_OPTIONS="--seconds 100"
 faults: deps-faults build
