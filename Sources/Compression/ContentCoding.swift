@@ -7,6 +7,9 @@ public enum ContentCoding: Sendable, Equatable {
   /// The zlib format (RFC 1950). Raw deflate data (RFC 1951), without the zlib header, is accepted too.
   case deflate
 
+  /// The maximum length of a field that is read. A longer one has names of no known coding.
+  private static let maximumLength = 512
+
   /// Returns the coding named in a message's `Content-Encoding` fields, ignoring case; `nil` if the fields contain no
   /// name or only `identity`.
   ///
@@ -15,6 +18,7 @@ public enum ContentCoding: Sendable, Equatable {
   public static func parse(contentEncoding fields: [String]) throws(CompressionError) -> ContentCoding? {
     var found: ContentCoding?
     for field in fields {
+      guard field.utf8.count <= maximumLength else { throw .unsupported }
       for part in field.split(separator: ",", omittingEmptySubsequences: true) {
         let name = part.trimmed(while: \.isBlank).lowercased()
         if name.isEmpty || name == "identity" { continue }
@@ -33,7 +37,7 @@ public enum ContentCoding: Sendable, Equatable {
   /// field: the RFC permits every coding in this case, but the client may not support gzip.
   public static func acceptsGzip(_ fields: [String]) -> Bool {
     var isAllowedByWildcard = false
-    for field in fields {
+    for field in fields where field.utf8.count <= maximumLength {
       for part in field.split(separator: ",", omittingEmptySubsequences: true) {
         let nameAndParameters = part.split(separator: ";", omittingEmptySubsequences: false)
         let name = nameAndParameters.first.map { $0.trimmed(while: \.isBlank).lowercased() } ?? ""

@@ -3,6 +3,8 @@ internal import ByteText
 /// Decides whether a body may be parsed as a form (RFC 6749, appendix B).
 public enum FormContent {
   private static let mediaType = "application/x-www-form-urlencoded"
+  /// The maximum length of a `Content-Type` that is read. That of a form with each spelling of UTF-8 is shorter.
+  private static let maximumLength = 256
 
   /// Returns true if a body may be parsed as a form (``contentType(of:encodings:)``).
   public static func isForm(types: [String], encodings: [String]) -> Bool {
@@ -24,6 +26,7 @@ public enum FormContent {
     guard types.count == 1, encodings.allSatisfy({ $0.isEqualIgnoringCase(to: "identity") }) else { return nil }
     // Nearly all clients use this spelling.
     if types[0].isEqualIgnoringCase(to: mediaType) { return mediaType }
+    guard types[0].utf8.count <= maximumLength else { return nil }
     let (name, parameters) = parts(of: types[0])
     guard name.isEqualIgnoringCase(to: mediaType) else { return nil }
     if parameters.isEmpty { return mediaType }
@@ -34,6 +37,7 @@ public enum FormContent {
   /// request has no body.
   static func namesOtherCharset(_ types: [String]) -> Bool {
     types.contains { type in
+      guard type.utf8.count <= maximumLength else { return true }
       let (name, parameters) = parts(of: type)
       return hasCharset(name) || parameters.contains(where: hasCharset) && !isUTF8(parameters)
     }

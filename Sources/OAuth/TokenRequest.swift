@@ -111,7 +111,7 @@ public final class TokenRequest: Sendable {
       // A user with one of these characters could mean another id to a server that does not decode it.
       let user = pair[..<colon]
       guard !user.contains(UInt8(ascii: "%")), !user.contains(UInt8(ascii: "+")) else { return nil }
-      return String(validating: user.span)
+      return String(validating: user.span).flatMap { BasicCredentials.isComparable($0) ? $0 : nil }
     }
   }
 
