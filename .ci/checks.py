@@ -63,7 +63,7 @@ CHECKS = [
     Check("test", 1500, 1800, after=DEBUG, lanes=2, has_servers=True),
     Check("cost", 600, 2400, after=DEBUG + STATIC, is_sample=True, short="COST_OPTIONS='--every 20 --seed {seed}'"),
     Check("complexity", 420, 3600, after=DEBUG + STATIC, is_sample=True,
-          short="COMPLEXITY_OPTIONS='--seconds 25 --judged 12 --seed {seed}'"),
+          short="COMPLEXITY_OPTIONS='--seconds 10 --judged 4 --known 8 --classes 40 --seed {seed}'"),
     Check("conformance", 60, 300, after=TESTS, short="CONFORMANCE_OPTIONS=.build/tests/ConformanceTests.log"),
     Check("demo", 120, after=DEBUG, has_servers=True, short="HEADLESS=1 DEMO_OPTIONS='--device --agent'",
           full="HEADLESS=1 DEMO_OPTIONS='--device --agent'"),

@@ -136,8 +136,16 @@ public final class AccessEntry {
     query = add(text) { SecretRedaction.append(query: $0, isEndpoint: isEndpoint, to: &$1) }
   }
 
-  /// Stores the `Referer`.
+  /// The length above which a browser sends only the origin as `Referer` (Referrer Policy, section 8.3).
+  private static let maximumRefererLength = 4_096
+
+  /// Stores the `Referer`; that of no browser, which is longer, becomes `***`. The search for secrets in it would cost the
+  /// gateway more than the rest of the request.
   public func setReferer(_ text: Span<UInt8>) {
+    guard text.count <= AccessEntry.maximumRefererLength else {
+      referer = store(SecretRedaction.mark.utf8.span)
+      return
+    }
     referer = add(text) { SecretRedaction.append(referer: $0, to: &$1) }
   }
 

@@ -7,7 +7,7 @@ internal import ByteText
 /// the value of another one, for example from a URL to which it returns. So a value is replaced if some such reading of
 /// it has a secret. If in doubt, it is replaced.
 public enum SecretRedaction {
-  private static let mark = "***"
+  static let mark = "***"
   /// A value without any of these characters has no secret in it. `%` may stand for each of the others.
   private static let signs = "%=@\"'".utf8.map(\.self)
   /// The least length of a text in base64url that may be a code or token in a query. A sealed value is longer; a UUID is

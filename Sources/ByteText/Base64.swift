@@ -7,7 +7,7 @@ public enum Base64 {
   public static func encode(_ bytes: [UInt8]) -> String {
     let bytes = bytes.span
     let unpaddedCount = Base64Alphabet.encodedCount(of: bytes.count)
-    return String(asciiCount: (unpaddedCount + 3) & ~3) { output in
+    return String(utf8Count: (unpaddedCount + 3) & ~3) { output in
       alphabet.encode(bytes, into: &output)
       for index in unpaddedCount..<output.count { output[index] = UInt8(ascii: "=") }
     }
@@ -15,10 +15,10 @@ public enum Base64 {
 
   /// Returns the bytes that `text` encodes, or `nil` if `text` is not the exact text that ``encode(_:)`` returns for
   /// those bytes.
-  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+  public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
     // The lenient decoder accepts every text. Only the canonical text is equal to the encoding of the decoded bytes.
-    let bytes = LenientBase64.decode(text.utf8)
-    return encode(bytes).utf8.elementsEqual(text.utf8) ? bytes : nil
+    let bytes = LenientBase64.decode(text)
+    return encode(bytes).utf8.span.isEqual(to: text) ? bytes : nil
   }
 }
 
@@ -26,14 +26,15 @@ public enum Base64 {
 /// and 5), and skips all others, including padding.
 public enum LenientBase64 {
   /// Returns the decoded bytes. Drops the last bits if they do not fill a byte.
-  public static func decode(_ text: some Sequence<UInt8>) -> [UInt8] {
+  public static func decode(_ text: Span<UInt8>) -> [UInt8] {
     let digits = Base64Digits.all
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count / 4 * 3 + 2)
     // The bits of the last characters; only the lowest `pendingBits` of them have not been written yet.
     var word: UInt32 = 0
     var pendingBits: UInt32 = 0
-    for character in text {
-      let value = digits[character]
+    for index in text.indices {
+      let value = digits[text[index]]
       guard value < 64 else { continue }
       word = word << 6 | UInt32(value)
       pendingBits += 6

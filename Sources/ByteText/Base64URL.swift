@@ -17,7 +17,7 @@ public enum Base64URL {
   /// Returns the canonical text of `bytes`.
   public static func encode(_ bytes: [UInt8]) -> String {
     let bytes = bytes.span
-    return String(asciiCount: Base64Alphabet.encodedCount(of: bytes.count)) { alphabet.encode(bytes, into: &$0) }
+    return String(utf8Count: Base64Alphabet.encodedCount(of: bytes.count)) { alphabet.encode(bytes, into: &$0) }
   }
 
   /// Returns the encoding of `bytes` without padding, as bytes.

@@ -5,7 +5,7 @@ public enum Hex {
 
   /// Returns two lower-case digits for each byte.
   public static func encode(_ bytes: Span<UInt8>) -> String {
-    String(asciiCount: bytes.count * 2) { output in
+    String(utf8Count: bytes.count * 2) { output in
       for index in 0..<bytes.count {
         output[index * 2] = digit(bytes[index] >> 4)
         output[index * 2 + 1] = digit(bytes[index] & 15)

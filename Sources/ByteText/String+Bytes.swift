@@ -11,7 +11,14 @@ extension String {
   /// comparison and hashing normalise them and iteration finds their clusters.
   public var asciiReading: String {
     if utf8.span.isASCII { return self }
-    return String(decoding: utf8.map { $0 < 0x80 ? $0 : 0x7f }, as: UTF8.self)
+    return String(asciiReading: utf8.span)
+  }
+
+  /// Creates a text with U+007F in place of each byte from 0x80 up.
+  public init(asciiReading bytes: Span<UInt8>) {
+    self.init(utf8Count: bytes.count) { output in
+      for index in bytes.indices { output[index] = bytes[index] < 0x80 ? bytes[index] : 0x7f }
+    }
   }
 
   /// Returns true if both texts are equal without regard to ASCII case, as names of header fields and URI schemes are

@@ -135,7 +135,7 @@ final class DocumentConnection {
 
   /// True for `application/json` and `application/...+json`.
   static func isJSON(_ contentType: String) -> Bool {
-    let type = contentType.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
+    let type = contentType.asciiReading.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
     return type == "application/json"
       || type.hasPrefix("application/") && type.hasSuffix("+json") && type.utf8.count > "application/+json".utf8.count
   }

@@ -3,32 +3,38 @@ internal import ByteText
 /// The lossless conversion of field values to text and back. A value may contain any byte from 0x80 up (`obs-text`, RFC
 /// 9110, section 5.5), and the gateway must forward a value that is not UTF-8 without change.
 ///
-/// In a value that is not UTF-8, each byte from 0x80 up becomes the code point `U+10FF00` plus the byte. These are the
-/// last 128 code points of Unicode, to which no standard assigns characters. If a value is UTF-8 but contains one of
-/// these code points, its bytes are converted like those of a value that is not UTF-8. So different values always
-/// become different texts.
+/// In a value that is not UTF-8, each byte from 0x80 up becomes the code point `U+F700` plus the byte. To these 128 code
+/// points, of the private use area, no standard assigns characters. If a value is UTF-8 but contains one of these code
+/// points, its bytes are converted like those of a value that is not UTF-8. So different values always become different
+/// texts. A text has at most three times as many bytes as its value.
 public enum FieldText {
+  /// The number of UTF-8 bytes of each of the code points.
+  private static let escapeLength = 3
+
   /// Returns the text of a field value.
   public static func decode(_ bytes: Span<UInt8>) -> String {
     if let valid = try? UTF8Span(validating: bytes) {
       let text = String(copying: valid)
       if valid.isKnownASCII || !containsEscapeCodePoint(text) { return text }
     }
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 4)
-    for index in bytes.indices {
-      let byte = bytes[index]
-      // The code points U+10FF80 to U+10FFFF are F4 8F BE 80 to F4 8F BF BF in UTF-8.
-      if byte >= 0x80 {
-        text.append(0xf4)
-        text.append(0x8f)
-        text.append(0xbc | byte >> 6)
-        text.append(0x80 | byte & 0x3f)
-      } else {
-        text.append(byte)
+    var count = bytes.count
+    for index in bytes.indices where bytes[index] >= 0x80 { count &+= escapeLength &- 1 }
+    return String(utf8Count: count) { text in
+      var end = 0
+      for index in bytes.indices {
+        let byte = bytes[index]
+        guard byte >= 0x80 else {
+          text[end] = byte
+          end &+= 1
+          continue
+        }
+        // The code points U+F780 to U+F7FF are EF 9E 80 to EF 9F BF in UTF-8.
+        text[end] = 0xef
+        text[end &+ 1] = 0x9e | byte >> 6 & 1
+        text[end &+ 2] = 0x80 | byte & 0x3f
+        end &+= escapeLength
       }
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// Returns the text of a field value.
@@ -51,8 +57,8 @@ public enum FieldText {
     var index = 0
     while index < span.count {
       if isEscape(span, at: index) {
-        bytes.append(span[index + 2] << 6 | span[index + 3] & 0x3f)
-        index += 4
+        bytes.append(0x80 | span[index + 1] << 6 | span[index + 2] & 0x3f)
+        index += escapeLength
       } else {
         bytes.append(span[index])
         index += 1
@@ -60,17 +66,17 @@ public enum FieldText {
     }
   }
 
-  /// Returns true if the UTF-8 form of one of the last 128 code points of Unicode begins at the index.
+  /// Returns true if the UTF-8 form of one of the code points begins at the index.
   private static func isEscape(_ text: Span<UInt8>, at index: Int) -> Bool {
-    text[index] == 0xf4 && index + 3 < text.count && text[index + 1] == 0x8f && text[index + 2] >= 0xbe
+    text[index] == 0xef && index + 2 < text.count && text[index + 1] & 0xfe == 0x9e
   }
 
   private static func containsEscapeCodePoint(_ text: String) -> Bool {
     let span = text.utf8.span
-    var next = span.firstIndex(of: 0xf4)
+    var next = span.firstIndex(of: 0xef)
     while let index = next {
       if isEscape(span, at: index) { return true }
-      next = span.firstIndex(of: 0xf4, from: index + 1)
+      next = span.firstIndex(of: 0xef, from: index + 1)
     }
     return false
   }

@@ -21,8 +21,13 @@ public enum JSONReader {
   /// The number of members for which an object has room at first: those of RFC 6749, section 5.1, and the ID token.
   private static let usualMemberCount = 6
 
-  /// Returns the members of the JSON object in `bytes`; `nil` if the text is malformed.
+  /// The maximum length of a text in bytes. The longest known metadata documents have about 16 KiB, and token responses are
+  /// shorter.
+  public static let maximumLength = 128 * 1024
+
+  /// Returns the members of the JSON object in `bytes`; `nil` if the text is malformed, or too expensive (``JSONExtent``).
   static func members(of bytes: Span<UInt8>, _ strictness: Strictness) -> [String: JSONValue]? {
+    guard JSONExtent.isWithinLimits(bytes) else { return nil }
     var index = 0
     if strictness == .lenient { _ = skip("\u{feff}", bytes, &index) }
     skipSpace(bytes, &index)
@@ -110,20 +115,30 @@ public enum JSONReader {
     _ bytes: Span<UInt8>, _ index: inout Int, _ strictness: Strictness
   ) -> String? {
     index += 1
+    let end = JSONExtent.endOfString(in: bytes, from: index)
+    guard end < bytes.count else { return nil }
     var text: [UInt8] = []
-    while index < bytes.count {
-      let byte = bytes[index]
-      index += 1
-      switch byte {
-      case UInt8(ascii: "\""): return self.text(of: text.span, strictness)
-      case UInt8(ascii: "\\"):
-        guard let scalar = escape(bytes, &index) else { return nil }
-        text += String(Character(scalar)).utf8
-      case 0..<0x20: return nil
-      default: text.append(byte)
+    var isValid = true
+    // No escape is shorter than the character that it stands for.
+    text.append(addingCapacity: end - index) { output in
+      while index < end, isValid {
+        let byte = bytes[index]
+        index += 1
+        if byte == UInt8(ascii: "\\") {
+          guard let scalar = escape(bytes, &index), let units = UTF8.encode(scalar) else {
+            isValid = false
+            return
+          }
+          for unit in units { output.append(unit) }
+        } else {
+          isValid = byte >= 0x20
+          output.append(byte)
+        }
       }
     }
-    return nil
+    guard isValid else { return nil }
+    index = end + 1
+    return self.text(of: text.span, strictness)
   }
 
   /// Reads the rest of an escape, behind its backslash. Returns `nil` for a surrogate without its partner.

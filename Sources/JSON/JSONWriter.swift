@@ -5,9 +5,19 @@ enum JSONWriter {
   /// Returns a JSON object with the members sorted by the bytes of their names.
   static func text(of members: [String: JSONValue]) -> [UInt8] {
     var text: [UInt8] = []
-    text.reserveCapacity(512)
+    text.reserveCapacity(max(512, size(of: .object(members))))
     write(.object(members), to: &text)
     return text
+  }
+
+  /// Returns the room to reserve for a value, so that the text rarely grows, which would need three times its memory.
+  private static func size(of value: JSONValue) -> Int {
+    switch value {
+    case .null, .bool, .integer, .number: 8
+    case .string(let text): text.utf8.count + 3
+    case .array(let values): values.reduce(2) { $0 + size(of: $1) }
+    case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + 4 + size(of: $1.value) }
+    }
   }
 
   private static func write(_ value: JSONValue, to text: inout [UInt8]) {
@@ -49,23 +59,36 @@ enum JSONWriter {
       }
       return
     }
-    text.append(UInt8(ascii: "\""))
-    for index in bytes.indices { escape(bytes[index], to: &text) }
-    text.append(UInt8(ascii: "\""))
+    var size = bytes.count + 2
+    for index in bytes.indices where needsEscape(bytes[index]) { size += 5 }
+    text.append(addingCapacity: size) { output in
+      output.append(UInt8(ascii: "\""))
+      for index in bytes.indices {
+        if needsEscape(bytes[index]) { escape(bytes[index], to: &output) } else { output.append(bytes[index]) }
+      }
+      output.append(UInt8(ascii: "\""))
+    }
   }
 
-  /// Appends the byte of a string, escaped if it must be (RFC 8259, section 7).
-  private static func escape(_ byte: UInt8, to text: inout [UInt8]) {
+  /// True for a byte that must be escaped in a string (RFC 8259, section 7).
+  private static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  /// Appends the escape of a byte, which has up to six bytes.
+  private static func escape(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
+    output.append(UInt8(ascii: "\\"))
     switch byte {
-    case UInt8(ascii: "\""): text += "\\\"".utf8
-    case UInt8(ascii: "\\"): text += "\\\\".utf8
-    case 0x08: text += "\\b".utf8
-    case 0x09: text += "\\t".utf8
-    case 0x0a: text += "\\n".utf8
-    case 0x0c: text += "\\f".utf8
-    case 0x0d: text += "\\r".utf8
-    case 0..<0x20: text += "\\u00".utf8 + Array(Hex.encode([byte]).utf8)
-    default: text.append(byte)
+    case 0x08: output.append(UInt8(ascii: "b"))
+    case 0x09: output.append(UInt8(ascii: "t"))
+    case 0x0a: output.append(UInt8(ascii: "n"))
+    case 0x0c: output.append(UInt8(ascii: "f"))
+    case 0x0d: output.append(UInt8(ascii: "r"))
+    case 0..<0x20:
+      output.append("u00")
+      output.append(UInt8(hexadecimalDigit: byte >> 4))
+      output.append(UInt8(hexadecimalDigit: byte & 15).lowercasedASCII)
+    default: output.append(byte)
     }
   }
 }

@@ -22,18 +22,13 @@ public struct BasicCredentials: Sendable {
   ///   user is empty, or the user or password contains a control character.
   public init(parsing header: String) throws(ClientAuthenticationError) {
     let parts = header.utf8.split(separator: .space, maxSplits: 1)
-    guard parts.count == 2, BasicCredentials.isScheme(parts[0]), let bytes = Base64.decode(Substring(parts[1])),
+    guard parts.count == 2, BasicCredentials.isScheme(parts[0]), let bytes = Base64.decode(parts[1].span),
       let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-      let user = FormEncoding.decode(bytes.span.extracting(0..<colon)), !user.isEmpty, Self.isComparable(user),
+      let user = FormEncoding.decode(bytes.span.extracting(0..<colon)), !user.isEmpty, ClientID.isComparable(user),
       let password = FormEncoding.decode(bytes.span.extracting((colon + 1)...)),
       !(user + password).utf8.contains(where: \.isControl)
     else { throw .malformedHeader }
     self.init(user: user, password: Secret(password))
-  }
-
-  /// Returns false for a text that would cost much to compare, as ``FormParameters/maximumUnicodeBytes`` says.
-  static func isComparable(_ user: String) -> Bool {
-    user.utf8.count <= FormParameters.maximumUnicodeBytes || user.utf8.span.isASCII
   }
 
   /// Returns true if the first word of an `Authorization` value is the scheme Basic. Values are divided as bytes, because a

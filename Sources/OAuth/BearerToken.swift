@@ -11,16 +11,15 @@ public struct BearerToken: Sendable {
   ///     b64token    = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="
   ///     credentials = "Bearer" 1*SP b64token
   public init?(parsing field: String) {
-    let parts = field.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: true)
-    guard parts.count == 2, String(Substring(parts[0])).lowercased() == "bearer",
-      field.utf8.first != UInt8(ascii: " "), field.utf8.last != UInt8(ascii: " ")
-    else { return nil }
-    let characters = parts[1].prefix { $0 != UInt8(ascii: "=") }
-    let padding = parts[1].dropFirst(characters.count)
+    let scheme = field.utf8.prefix { $0 != .space }
+    guard scheme.elementsEqual("bearer".utf8, by: { $0.lowercasedASCII == $1 }) else { return nil }
+    let text = field.utf8[scheme.endIndex...].drop { $0 == .space }
+    let characters = text.prefix { $0 != UInt8(ascii: "=") }
+    let padding = text.dropFirst(characters.count)
     guard !characters.isEmpty, padding.allSatisfy({ $0 == UInt8(ascii: "=") }),
       characters.allSatisfy({ $0.isLetterOrDigit || BearerToken.punctuation.contains($0) })
     else { return nil }
-    token = Secret(String(Substring(parts[1])))
+    token = Secret(String(Substring(text)))
   }
 
   private static let punctuation = Array("-._~+/".utf8)

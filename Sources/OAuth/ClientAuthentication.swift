@@ -26,32 +26,33 @@ public struct ClientAuthentication: Sendable {
   ///
   /// - Parameters:
   ///   - authorization: The values of all `Authorization` fields.
+  ///   - credentials: The credentials in each of these fields.
   ///   - body: The parameters of the body.
   /// - Throws: `ClientAuthenticationError` if there is more than one method, if there are two different client ids, or
   ///   if the `Authorization` field is malformed.
-  public static func read(
-    authorization: [String], body: FormParameters
+  static func read(
+    authorization: [Secret], _ credentials: [Result<BasicCredentials, ClientAuthenticationError>], body: FormParameters
   ) throws(ClientAuthenticationError) -> ClientAuthentication? {
     let bodySecret = body[.clientSecret].map { Secret($0) }
     let hasAssertion = body[.clientAssertion] != nil || body[.clientAssertionType] != nil
     guard authorization.count <= 1 else { throw .severalMethods }
     guard !(bodySecret != nil && hasAssertion) else { throw .severalMethods }
-    guard let header = authorization.first else {
+    guard let header = authorization.first, let credentials = credentials.first else {
       guard let id = body[.clientID] else { return nil }
       let method: Method = hasAssertion ? .assertion : bodySecret == nil ? .none : .post
       return ClientAuthentication(clientID: ClientID(id), method: method, secret: bodySecret, authorizationHeader: nil)
     }
 
-    let basic = try BasicCredentials(parsing: header)
+    let basic = try credentials.get()
     guard bodySecret == nil, !hasAssertion else { throw .severalMethods }
-    if let id = body[.clientID], id != basic.user { throw .severalIdentifiers }
+    if let id = body[.clientID], ClientID(id) != ClientID(basic.user) { throw .severalIdentifiers }
     // An empty secret authenticates nothing, so the request only has a client id.
     guard !basic.password.isEmpty else {
       return ClientAuthentication(
         clientID: ClientID(basic.user), method: .none, secret: nil, authorizationHeader: nil)
     }
     return ClientAuthentication(
-      clientID: ClientID(basic.user), method: .basic, secret: basic.password, authorizationHeader: Secret(header))
+      clientID: ClientID(basic.user), method: .basic, secret: basic.password, authorizationHeader: header)
   }
 }
 

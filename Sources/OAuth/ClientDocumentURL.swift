@@ -23,7 +23,7 @@ public struct ClientDocumentURL: Hashable, Sendable {
 
   /// Returns true if the text can only be meant as the URL of a document, so that a malformed one gets a specific
   /// refusal.
-  public static func resembles(_ text: String) -> Bool { text.hasPrefix("https://") }
+  public static func resembles(_ text: String) -> Bool { text.utf8.starts(with: "https://".utf8) }
 
   /// Returns true if some parser reads the host as an IP address: it has brackets, or its last label is a number (WHATWG
   /// URL Standard, section 3.5).

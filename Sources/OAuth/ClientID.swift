@@ -1,6 +1,7 @@
-/// The identifier of a client (RFC 6749, section 2.2). It is compared as a Swift string, so two ids with different
-/// bytes can be equal under Unicode equivalence. Ids of printable ASCII (appendix A.1) are equal only if their bytes
-/// are equal.
+internal import ByteText
+
+/// The identifier of a client (RFC 6749, section 2.2). Its bytes are compared: the comparison of strings normalises them,
+/// which costs up to some thousand instructions for each byte, and finds ids equal that are different to a server.
 public struct ClientID: Hashable, Sendable, CustomStringConvertible {
   /// The value of `client_id`, decoded.
   public let rawValue: String
@@ -17,7 +18,26 @@ public struct ClientID: Hashable, Sendable, CustomStringConvertible {
   public static let maximumIssuedLength = 1_024
 
   /// Returns true if the text looks like an id that the gateway issued.
-  public static func isIssued(_ text: String) -> Bool { text.hasPrefix(issuedPrefix) }
+  public static func isIssued(_ text: String) -> Bool { text.utf8.span.starts(with: issuedPrefix.utf8.span) }
+
+  /// Returns false for a text that would cost much to compare and to look up (``FormParameters/maximumUnicodeBytes``). It
+  /// is the id of no client.
+  public static func isComparable(_ text: String) -> Bool {
+    text.utf8.count <= FormParameters.maximumUnicodeBytes || text.utf8.span.isASCII
+  }
+
+  /// Returns true if the bytes of both ids are equal.
+  public static func == (left: ClientID, right: ClientID) -> Bool {
+    left.rawValue.utf8.span.isEqual(to: right.rawValue.utf8.span)
+  }
+
+  /// Hashes the bytes of the id.
+  public func hash(into hasher: inout Hasher) {
+    let bytes = rawValue.utf8.span
+    // The hash of an ASCII string is that of its bytes, in one piece. All ids of policies are ASCII.
+    guard !bytes.isASCII else { return rawValue.hash(into: &hasher) }
+    for index in bytes.indices { hasher.combine(bytes[index]) }
+  }
 
   /// The value of `client_id`.
   public var description: String { rawValue }

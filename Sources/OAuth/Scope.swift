@@ -34,11 +34,18 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
       index &+= 1
     }
     guard tokens > 0, tokens <= Scope.maximumTokens else { return nil }
-    self.text = hasSpareSpaces || !isInToken ? text.split(separator: " ").joined(separator: " ") : text
+    self.text = hasSpareSpaces || !isInToken ? Scope.joined(text) : text
+  }
+
+  private static func joined(_ text: String) -> String {
+    text.utf8.split(separator: .space).map { Substring($0) }.joined(separator: " ")
   }
 
   /// The tokens, without repetitions. Their order has no meaning.
-  public var tokens: Set<Substring> { Set(text.split(separator: " ")) }
+  public var tokens: Set<Substring> { Set(list) }
+
+  /// The tokens in their order. The text is split as bytes, because iterating over `Character`s costs ten times as much.
+  public var list: [Substring] { text.utf8.split(separator: .space).map { Substring($0) } }
 
   /// True if `other` contains every token of this scope.
   public func isWithin(_ other: Scope) -> Bool { text == other.text || tokens.isSubset(of: other.tokens) }

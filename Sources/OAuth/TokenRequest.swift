@@ -21,7 +21,15 @@ public final class TokenRequest: Sendable {
   /// True if a trusted proxy forwarded a certificate that the client presented (RFC 9440).
   public let hasClientCertificate: Bool
   /// The values of all `Authorization` fields.
-  let authorization: [Secret]
+  private let authorization: [Secret]
+  /// The credentials in all `Authorization` fields. They are parsed once, because the value may have some 10 KB.
+  private let credentials: [Result<BasicCredentials, ClientAuthenticationError>]
+  /// The users, i.e. client ids, in the `Authorization` fields that are HTTP Basic and in which every server reads the
+  /// same user. The password need not be form-encoded, because many clients do not encode it.
+  public let basicUsers: [String]
+  /// The users in all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be
+  /// form-decoded is returned without form-decoding.
+  public let usersInAuthorization: [String]
 
   /// Parses a request.
   /// - Parameters:
@@ -43,6 +51,9 @@ public final class TokenRequest: Sendable {
     self.hasClientCertificate = hasClientCertificate
     self.definedParameters = definedParameters
     self.authorization = authorization.map { Secret($0) }
+    credentials = authorization.map(TokenRequest.credentials)
+    basicUsers = zip(authorization, credentials).compactMap(TokenRequest.basicUser)
+    usersInAuthorization = authorization.compactMap(TokenRequest.user)
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
     let queryParameters = FormParameters(parsing: query ?? "")
     let bodyParameters = isForm ? FormParameters(parsing: body) : FormParameters()
@@ -67,7 +78,7 @@ public final class TokenRequest: Sendable {
   /// - Throws: `ClientAuthenticationError` if there is more than one method, if there are two different client ids, or
   ///   if the `Authorization` field is malformed.
   public func clientAuthentication() throws(ClientAuthenticationError) -> ClientAuthentication? {
-    try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
+    try ClientAuthentication.read(authorization: authorization, credentials, body: parameters)
   }
 
   /// The client id and the credentials; `nil` if the request contains no client id, and if `clientAuthentication` throws.
@@ -98,32 +109,32 @@ public final class TokenRequest: Sendable {
     return id
   }
 
-  /// The users, i.e. client ids, in the `Authorization` fields that are HTTP Basic and in which every server reads the
-  /// same user. The password need not be form-encoded, because many clients do not encode it.
-  public var basicUsers: [String] {
-    authorization.compactMap { header in
-      let header = header.reveal()
-      if let credentials = try? BasicCredentials(parsing: header) { return credentials.user }
-      let parts = header.utf8.split(separator: .space, maxSplits: 1)
-      guard parts.count == 2, BasicCredentials.isScheme(parts[0]), let pair = Base64.decode(Substring(parts[1])),
-        let colon = pair.firstIndex(of: UInt8(ascii: ":")), colon > 0, !pair.contains(where: \.isControl)
-      else { return nil }
-      // A user with one of these characters could mean another id to a server that does not decode it.
-      let user = pair[..<colon]
-      guard !user.contains(UInt8(ascii: "%")), !user.contains(UInt8(ascii: "+")) else { return nil }
-      return String(validating: user.span).flatMap { BasicCredentials.isComparable($0) ? $0 : nil }
+  private static func credentials(in header: String) -> Result<BasicCredentials, ClientAuthenticationError> {
+    do throws(ClientAuthenticationError) { return .success(try BasicCredentials(parsing: header)) } catch {
+      return .failure(error)
     }
   }
 
-  /// The users in all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be
-  /// form-decoded is returned without form-decoding.
-  public var usersInAuthorization: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
+  private static func basicUser(
+    in header: String, _ credentials: Result<BasicCredentials, ClientAuthenticationError>
+  ) -> String? {
+    if case .success(let credentials) = credentials { return credentials.user }
+    let parts = header.utf8.split(separator: .space, maxSplits: 1)
+    guard parts.count == 2, BasicCredentials.isScheme(parts[0]), let pair = Base64.decode(parts[1].span),
+      let colon = pair.firstIndex(of: UInt8(ascii: ":")), colon > 0, !pair.span.hasControl
+    else { return nil }
+    // A user with one of these characters could mean another id to a server that does not decode it.
+    let user = pair.span.extracting(0..<colon)
+    guard !user.contains(UInt8(ascii: "%")), !user.contains(UInt8(ascii: "+")) else { return nil }
+    return String(validating: user).flatMap { ClientID.isComparable($0) ? $0 : nil }
+  }
 
   private static func user(in header: String) -> String? {
-    let parts = header.utf8.split(whereSeparator: \.isBlank)
+    let parts = header.utf8.split(maxSplits: 2, whereSeparator: \.isBlank)
     guard parts.count == 2, BasicCredentials.isScheme(parts[0]) else { return nil }
-    let user = Array(LenientBase64.decode(parts[1]).prefix { $0 != UInt8(ascii: ":") })
-    return FormEncoding.decode(user.span) ?? String(decoding: user, as: UTF8.self)
+    let user = Array(LenientBase64.decode(parts[1].span).prefix { $0 != UInt8(ascii: ":") })
+    // Bytes that are not UTF-8 are ignored where ids are compared, as U+007F is. To repair them costs much more.
+    return FormEncoding.decode(user.span) ?? String(validating: user.span) ?? String(asciiReading: user.span)
   }
 
   private static func hasParameters(_ names: ParameterNames, in parameters: FormParameters) -> Bool {

@@ -230,7 +230,10 @@ public struct LimitSettings: Sendable, Equatable {
         ]),
       .number(
         "max_buffer_memory", \.maxBufferMemory, .size(1_048_576...1_099_511_627_776),
-        "Bytes of buffers, and of bodies that are read whole, process-wide",
+        """
+        Bytes of buffers, of bodies that are read whole, and of what the gateway reads from the requests that it answers \
+        itself (16 times the length of their head and 6 times that of their body), process-wide
+        """,
         default: "`256MiB`, or a quarter of the control group's memory if that is less, with a message at the start",
         notes: [
           """

@@ -37,7 +37,7 @@ extension Policy {
   /// True if the id has the form of those of registered clients, or is the URL of a metadata document that the policy
   /// permits. The upstream knows no such id.
   public func isUnlistedID(_ id: String) -> Bool {
-    ClientID.isIssued(id) || clients[ClientID(id)] == nil && clientDocuments?.url(id) != nil
+    ClientID.isIssued(id) || clientDocuments?.url(id) != nil && clients[ClientID(id)] == nil
   }
 
   /// True if a server may take `id` for the id or the upstream id of an enforced client. Always false unless the policy

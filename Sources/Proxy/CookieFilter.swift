@@ -49,13 +49,16 @@ enum CookieFilter {
   static func value(_ value: String, without name: String) -> String {
     let bytes = FieldText.encode(value)
     guard contains(name, bytes.span, 0..<bytes.count) else { return value }
-    var kept: [[UInt8]] = []
+    var kept: [UInt8] = []
+    kept.reserveCapacity(bytes.count)
     var position = 0
     while position < bytes.count {
       let pair = nextPair(bytes.span, &position, bytes.count)
-      if !pair.isEmpty, !isNamed(name, bytes.span, pair) { kept.append(Array(bytes[pair])) }
+      if pair.isEmpty || isNamed(name, bytes.span, pair) { continue }
+      if !kept.isEmpty { kept += [0x3b, 0x20] }
+      kept.append(copying: bytes.span.extracting(pair))
     }
-    return FieldText.decode(Array(kept.joined(separator: [0x3b, 0x20])))
+    return FieldText.decode(kept)
   }
 
   /// True if a `Set-Cookie` value sets the cookie with this name.

@@ -52,8 +52,15 @@ public enum ErrorForm: Sendable, Equatable {
   /// Returns the values of `Accept` or `Accept-Language` fields as one text of at most 1,000 bytes, in ASCII. Browsers send
   /// fewer than 200.
   public static func joined(_ values: [String]) -> String {
-    String(decoding: values.joined(separator: ",").utf8.prefix(1_000).map { $0 < 0x80 ? $0 : 0x7f }, as: UTF8.self)
+    var text: [UInt8] = []
+    for value in values where text.count < maximumLength {
+      if !text.isEmpty { text.append(UInt8(ascii: ",")) }
+      text += value.utf8.prefix(maximumLength - text.count).map { $0 < 0x80 ? $0 : 0x7f }
+    }
+    return String(decoding: text, as: UTF8.self)
   }
+
+  private static let maximumLength = 1_000
 
   private static func values(_ name: String, _ bytes: Span<UInt8>, _ fields: HeadIndex) -> [String] {
     var values: [String] = []

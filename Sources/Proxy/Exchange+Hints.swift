@@ -45,11 +45,12 @@ extension Exchange {
   /// Returns the `Link` lines; nothing if one of them must not reach the browser.
   private func linkLines(_ input: Buffer) -> [UInt8] {
     var lines: [UInt8] = []
+    var links: [String] = []
     for field in responseFields where field.known == .link && !field.isNamedByConnection {
-      if withholds(input.withSpan { RequestReader.text($0, field.value) }) { return [] }
+      links.append(input.withSpan { RequestReader.text($0, field.value) })
       lines += Array("Link: ".utf8) + input.bytes(from: field.value.lowerBound, count: field.value.count)
       lines += [0x0d, 0x0a]
     }
-    return lines
+    return withholds(links: links) ? [] : lines
   }
 }

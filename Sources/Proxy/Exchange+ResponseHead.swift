@@ -54,9 +54,7 @@ extension Exchange {
         case .unencodable: throw .upstream(.malformed("a location whose replacement cannot be written"))
         }
       }
-      if edited.headers.all("Link").contains(where: withholds) {
-        throw .withheld(worker.response(from: parsed, input))
-      }
+      if withholds(links: edited.headers.all("Link")) { throw .withheld(worker.response(from: parsed, input)) }
       // The handler's own changes come last.
       for field in route?.responseFields.set ?? [] { edited.headers.set(field.name, field.value) }
       worker.handler.editPassing(&edited)
@@ -127,10 +125,10 @@ extension Exchange {
     _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex, _ head: RequestHead
   ) throws(Failure) -> ResponseRewriter.Replacements {
     var replacements = ResponseRewriter.Replacements()
+    var links: [String] = []
     for field in fields where field.known.isLocation || field.known == .link {
       if field.known == .link {
-        let text = input.withSpan { RequestReader.text($0, field.value) }
-        if withholds(text) { throw .withheld(worker.response(from: parsed, input)) }
+        links.append(input.withSpan { RequestReader.text($0, field.value) })
         continue
       }
       // Clients disagree on which of two such fields to follow, so the response is rejected.
@@ -145,6 +143,7 @@ extension Exchange {
       case .unencodable: throw .upstream(.malformed("a location whose replacement cannot be written"))
       }
     }
+    if withholds(links: links) { throw .withheld(worker.response(from: parsed, input)) }
     return replacements
   }
 
@@ -224,8 +223,8 @@ extension Exchange {
       for: location, in: facts, path: { path(of: head) }, worker.handler, worker.settings.configuration)
   }
 
-  func withholds(_ link: String) -> Bool {
-    worker.handler.withholdsLink(link, requestHasHandlerCookie: requestHasHandlerCookie)
+  func withholds(links: [String]) -> Bool {
+    !links.isEmpty && worker.handler.withholdsLinks(links, requestHasHandlerCookie: requestHasHandlerCookie)
   }
 
   /// Forwards a 101 response. After it, bytes of the new protocol move in both directions until the connections end.

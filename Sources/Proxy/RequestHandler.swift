@@ -33,8 +33,8 @@ public protocol RequestHandler: AnyObject {
     _ location: String, in response: PassingResponseFacts, path: () -> [UInt8]
   ) -> LocationVerdict
 
-  /// Returns true if a passing response with this `Link` value must not reach the client.
-  func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool
+  /// Returns true if a passing response with these values of `Link` fields must not reach the client.
+  func withholdsLinks(_ values: [String], requestHasHandlerCookie: Bool) -> Bool
 
   /// True if the proxy must call `dropped` for each field that is not forwarded (`IdentityFields`).
   var observesDroppedFields: Bool { get }
@@ -78,7 +78,7 @@ extension RequestHandler {
   ) -> Route { .pass }
 
   /// Returns false. For handlers that ignore links.
-  public func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool { false }
+  public func withholdsLinks(_ values: [String], requestHasHandlerCookie: Bool) -> Bool { false }
 
   /// Does nothing. For handlers without an operator.
   public func failed(_ report: FailureReport) {}

@@ -36,10 +36,19 @@ struct LineTests {
   func cut() throws {
     let long = String(repeating: "a", count: AccessEntry.maximumTextLength)
     let entry = Entries.entry {
-      $0.setReferer("https://\(long)@app.example/".utf8.span)
+      $0.setReferer("https://\(long.dropLast(100))@app.example/".utf8.span)
       $0.setUserAgent("\(long)b".utf8.span)
     }
     #expect(Self.json(entry, [.referer, .userAgent]).contains(#""referer":"app.example/","user_agent":"\#(long)"}"#))
+  }
+
+  @Test("A Referer that is longer than that of each browser becomes `***`")
+  func longReferer() throws {
+    for (count, text) in [(4_096, "https://a.example/" + String(repeating: "b", count: 4_078)), (4_097, "***")] {
+      let sent = "https://a.example/" + String(repeating: "b", count: count - 18)
+      let entry = Entries.entry { $0.setReferer(sent.utf8.span) }
+      #expect(Self.json(entry, [.referer]).contains(#""referer":"\#(text)"}"#))
+    }
   }
 
   @Test("A combined line has a dash for each missing text, and for a request that could not be read")

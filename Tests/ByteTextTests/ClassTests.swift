@@ -42,10 +42,30 @@ struct ClassTests {
     #expect(UInt8(hexadecimalDigit: value).hexadecimalValue == value)
   }
 
+  @Test(
+    "The parts of a list are those between its separators, also where a combining mark follows one",
+    arguments: ["", "a", " a ,\tb", ",", "a,,b,", "a,\u{301}b, c", "\u{301},\u{ff}", "a\u{301} , b"])
+  func parts(_ text: String) {
+    let bytes = Array(text.utf8)
+    var found: [[UInt8]] = []
+    bytes.span.forEachPart(separatedBy: UInt8(ascii: ",")) { part in
+      found.append(Array(bytes[part]))
+      return true
+    }
+    let expected = bytes.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+    #expect(found == expected.map { Array($0.trimmed(while: \.isBlank)) })
+    var count = 0
+    bytes.span.forEachPart(separatedBy: UInt8(ascii: ","), in: bytes.count / 2..<bytes.count) { _ in
+      count += 1
+      return false
+    }
+    #expect(count == 1)
+  }
+
   @Test("Trimming drops spaces and tabs at both ends alone")
   func trimming() {
     for (text, trimmed) in [("", ""), (" \t", ""), ("a", "a"), (" a\tb\t", "a\tb"), ("\u{a0}a", "\u{a0}a")] {
-      #expect(Substring(text).trimmed(while: \.isBlank) == trimmed)
+      #expect(Substring(Substring(text).utf8.trimmed(while: \.isBlank)) == trimmed)
       let bytes = Array(text.utf8)
       #expect(String(decoding: bytes[bytes.span.trimmed(0..<bytes.count)], as: UTF8.self) == trimmed)
     }

@@ -21,6 +21,14 @@ struct ContentCodingTests {
     #expect(named() == .success(nil))
   }
 
+  @Test("A comma ends a name, also in front of a combining mark")
+  func combiningMarks() {
+    #expect(named("gzip,\u{301}") == .failure(.unsupported))
+    #expect(ContentCoding.acceptsGzip(["gzip,\u{301}"]))
+    #expect(!ContentCoding.acceptsGzip(["gzip;q=0;\u{301}"]))
+    #expect(ContentCoding.acceptsGzip(["gzip;q=0\u{301}"]))
+  }
+
   @Test("Unknown codings and several codings are refused")
   func refused() {
     for name in ["br", "zstd", "compress", "gzip, gzip", "gzip, br", "gzip;q=1", "g zip"] {

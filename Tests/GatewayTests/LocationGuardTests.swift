@@ -1,4 +1,5 @@
 import GatewayTestSupport
+import HTTP
 import OAuth
 import Policy
 import Testing
@@ -32,6 +33,14 @@ struct LocationGuardTests {
     ])
   func known(field: String) throws {
     #expect(try leaksAuthorizationResponse(field))
+  }
+
+  @Test("The search for a code costs no more for bytes that are not UTF-8, and finds what is behind them")
+  func notUTF8() throws {
+    let other = FieldText.decode([UInt8](repeating: 0xff, count: 50))
+    #expect(try leaksAuthorizationResponse("https://gw.example/\(other)/../.proofgate/callback?\(other)&code=\(other)"))
+    #expect(try leaksAuthorizationResponse("https://\(other).example/?code=a"))
+    #expect(try !leaksAuthorizationResponse("https://elsewhere.example/cb?co\(other)de=c"))
   }
 
   @Test(

@@ -54,6 +54,7 @@ struct MetadataAttackTests {
       "https://www.example.com/%256Cegacy.example.org",
       "https://gw.example/x?to=https://legacy.example.org/", "https://legacy.example.org/x?to=legacy.example.org",
       "urn:legacy.example.org:x", "legacy.example.org", "https://0x7f.0x1/legacy.example.org",
+      "legacy.example.org\u{301}", "x\u{301}.legacy.example.org%CC%81", "\u{ff2c}egacy.example.org",
     ])
   func hiddenHost(_ text: String) async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway async throws in

@@ -63,6 +63,44 @@ struct JSONTests {
     #expect(JSONValue.members(of: Array(text.utf8), .strict) == nil)
   }
 
+  @Test("A text whose values need much more memory than itself is refused; 1,800 names of groups are read")
+  func memory() {
+    func members(
+      _ unit: String, _ count: Int, _ start: String = "{\"a\":[", _ end: String = "0]}"
+    ) -> [String: JSONValue]? {
+      JSONValue.members(of: Array((start + String(repeating: unit, count: count) + end).utf8))
+    }
+    #expect(members("{\"\":0},", 2_000) == nil)
+    #expect(members("0,", 20_000) == nil)
+    #expect(members("[],", 10_000) == nil)
+    #expect(members("\"group-\(String(repeating: "x", count: 24))\",", 1_800) != nil)
+    #expect(members("a", 64_000, "{\"a\":\"", "\"}") != nil)
+    #expect(members("a", 128 * 1024, "{\"a\":\"", "\"}") == nil)
+    // A comma in a string begins no value.
+    #expect(members(",", 60_000, "{\"a\":\"", "\"}") != nil)
+    #expect(members("\\\",", 20_000, "{\"a\":\"", "\"}") != nil)
+  }
+
+  @Test("Names outside ASCII have at most 1,024 bytes in a long text")
+  func names() {
+    func text(_ name: String, _ count: Int) -> [UInt8] {
+      let pairs = (0..<count).map { "\"\(name)\($0)\":1" }
+      return Array("{\"a\":\"\(String(repeating: "é", count: 2_000))\",\(pairs.joined(separator: ","))}".utf8)
+    }
+    #expect(JSONValue.members(of: text("é", 100)) != nil)
+    #expect(JSONValue.members(of: text("éééééé", 100)) == nil)
+    #expect(JSONValue.members(of: text("\\u00e9", 200)) == nil)
+    #expect(JSONValue.members(of: text("eeeeee", 100)) != nil)
+  }
+
+  @Test("Each character of a string is written so that it is read again")
+  func roundTrip() {
+    let all = String(String.UnicodeScalarView((0..<0x180).compactMap(Unicode.Scalar.init))) + "a\\\"\\\\b\u{1f600}"
+    let bytes = JSONValue.text(of: ["a": .string(all), "b": .string("")])
+    #expect(JSONValue.members(of: bytes) == ["a": .string(all), "b": .string("")])
+    #expect(bytes.allSatisfy { $0 >= 0x20 })
+  }
+
   @Test("The strict reader refuses bytes that are not UTF-8; the lenient one replaces them in names and texts")
   func invalidUTF8() {
     let texts: [[UInt8]] = [

@@ -1,6 +1,7 @@
 import Compression
 import Proxy
 import Reactor
+import Telemetry
 import Testing
 
 extension ProxyTests {
@@ -46,6 +47,21 @@ extension ProxyTests {
         #expect(malformed.status == 400)
         let counters = await bench.counters()
         #expect(counters.opened == 0)
+      }
+    }
+
+    @Test("A request whose readings would exceed the memory is refused, and the next one is served")
+    func readings() async throws {
+      try await Bench.Setup(configure: { $0.limits.bufferMemory = 12 * Buffer.capacity }).run { _, bench in
+        // The body fits, but not with six times its length.
+        for (count, status) in [(60_000, 503), (10_000, 200), (60_000, 503), (10_000, 200)] {
+          let response = try await bench.exchange(
+            "POST /intercept/long/post HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n"
+              + String(repeating: "x", count: count))
+          #expect(response.status == status, "\(count)")
+        }
+        let refused = await bench.count(.bufferMemory)
+        #expect(refused == 2)
       }
     }
 

@@ -117,7 +117,9 @@ final class TestHandler: RequestHandler {
       ], body: Array(request.body.prefix(64)))
   }
 
-  func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool { value.contains("forbidden") }
+  func withholdsLinks(_ values: [String], requestHasHandlerCookie: Bool) -> Bool {
+    values.contains { $0.contains("forbidden") }
+  }
 
   func editPassing(_ response: inout Response) {
     response.headers.set("X-Edited", "1")

@@ -102,7 +102,7 @@ extension Enforcement {
   public static func decidePushedReference(
     in request: AuthorizationRequest, policy: Policy, unlisted: Client? = nil
   ) -> DecisionWithFindings<PushedReference>? {
-    let isReference = request.all(.requestURI).contains { $0.hasPrefix(PushedReference.prefix) }
+    let isReference = request.all(.requestURI).contains { $0.utf8.starts(with: PushedReference.prefix.utf8) }
     guard policy.acceptsPushedRequests, isReference, !request.contains(.request) else { return nil }
     let context = AuthorizationContext(request: request, policy: policy, stateIsSealed: false, unlisted: unlisted)
     var run = RuleRun(mode: .enforce)

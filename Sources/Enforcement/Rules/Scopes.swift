@@ -1,3 +1,4 @@
+internal import ByteText
 import OAuth
 import Policy
 
@@ -114,7 +115,14 @@ extension Rule where Context == ReentryContext {
       guard let sent = context.upstreamScope else { return .pass }
       let tokens = sent.tokens
       for text in context.request.all(.scope) {
-        guard text.split(separator: " ").allSatisfy(tokens.contains) else { return .refuse(.reentryScopeWider) }
+        let bytes = text.utf8.span
+        var isWider = false
+        bytes.forEachPart(separatedBy: .space) { part in
+          let token = String(decoding: [UInt8](copying: bytes.extracting(part)), as: UTF8.self)
+          isWider = !token.isEmpty && !tokens.contains(token[...])
+          return !isWider
+        }
+        if isWider { return .refuse(.reentryScopeWider) }
       }
       return .pass
     }
@@ -157,7 +165,8 @@ struct UpstreamScope {
   func scope(for resource: Resource?) -> Scope? {
     guard let added = resource?.upstream.scope else { return scope }
     guard let scope else { return added }
-    let missing = added.text.split(separator: " ").filter { !scope.tokens.contains($0) }
+    let tokens = scope.tokens
+    let missing = added.list.filter { !tokens.contains($0) }
     return Scope(parsing: ([scope.text[...]] + missing).joined(separator: " "))
   }
 }
@@ -173,7 +182,7 @@ extension Scope {
   }
 
   private func filter(_ isKept: (String) -> Bool) -> Scope? {
-    let tokens = text.split(separator: " ")
+    let tokens = list
     let kept = tokens.filter { isKept(String($0)) }
     return kept.count == tokens.count ? self : Scope(parsing: kept.joined(separator: " "))
   }

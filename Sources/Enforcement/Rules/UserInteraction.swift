@@ -1,3 +1,4 @@
+internal import ByteText
 import OAuth
 import Policy
 
@@ -8,9 +9,16 @@ extension Rule where Context == AuthorizationContext {
   /// gateway must ask the user for consent.
   static var promptAllowed: Rule {
     Rule(name: "prompt does not skip the consent page", source: "OpenID Connect Core, section 3.1.2.1") { context in
-      let prompts = context.parameters[.prompt]?.split(separator: " ") ?? []
-      guard prompts.contains("none") else { return .pass }
-      guard prompts.count == 1 else { return .refuse(.promptNoneCombined) }
+      let prompt = context.parameters[.prompt] ?? ""
+      var (count, hasNone) = (0, false)
+      prompt.utf8.span.forEachPart(separatedBy: .space) { part in
+        let word = prompt.utf8.span.extracting(part)
+        if !word.isEmpty { count += 1 }
+        if word.isEqual(to: "none".utf8.span) { hasNone = true }
+        return true
+      }
+      guard hasNone else { return .pass }
+      guard count == 1 else { return .refuse(.promptNoneCombined) }
       return context.needsConsent ? .refuse(.consentRequired) : .pass
     }
   }

@@ -52,7 +52,7 @@ extension Enforcement {
   }
 
   private static func isGuarded(_ id: String, _ guarded: GuardedIdentifiers, _ policy: Policy) -> Bool {
-    policy.clients[ClientID(id)] == nil && guarded.idsWithUpstreamSecret.contains(id)
+    guarded.idsWithUpstreamSecret.contains(id) && !(ClientID.isComparable(id) && policy.clients[ClientID(id)] != nil)
   }
 
   /// Returns true if some server may read a client id from a parameter with this name, such as `clientId` or
@@ -72,7 +72,7 @@ enum ClientClaims {
   static func values(in assertion: String) -> [String]? {
     guard let parts = ClientAssertion.parts(of: assertion) else { return nil }
     guard parts.count > 1 else { return [] }
-    return ClientAssertion.pieces(of: unescaped(LenientBase64.decode(parts[1])))?.map {
+    return ClientAssertion.pieces(of: unescaped(LenientBase64.decode(parts[1].span)))?.map {
       String(decoding: $0, as: UTF8.self)
     }
   }

@@ -1,3 +1,4 @@
+internal import ByteText
 import Enforcement
 import HTTP
 import OAuth
@@ -179,7 +180,7 @@ extension InterceptedRequest {
   /// Converts a location that begins with exactly one slash to a URL on the gateway's origin, as browsers do. Returns
   /// any other location unchanged.
   func absolute(_ location: String) -> String {
-    guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
+    guard location.utf8.starts(with: "/".utf8), !location.utf8.starts(with: "//".utf8) else { return location }
     return policy.gateway.origin.description + location
   }
 
@@ -219,12 +220,12 @@ extension InterceptedRequest {
   func cookies(of response: Response) -> [String] {
     let fields = response.headers.all("Set-Cookie")
     guard !fields.isEmpty else { return [] }
-    let own = gateway.snapshot.cookie.name.lowercased()
+    let own = gateway.snapshot.cookie.name.utf8
     let isSecure = policy.gateway.origin.scheme == .https
     return fields.compactMap { field in
       let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
-        .filter { $0 != 0x20 && $0 != 0x09 }
-      guard String(decoding: name, as: UTF8.self).lowercased() != own else { return nil }
+        .filter { !$0.isBlank }
+      guard !name.elementsEqual(own, by: { $0.lowercasedASCII == $1.lowercasedASCII }) else { return nil }
       return isSecure ? UpstreamPageHeaders.secured(field) : field
     }
   }
@@ -238,7 +239,7 @@ extension InterceptedRequest {
 
   /// True if the request has a cookie with the name of the gateway's.
   var hasOwnCookie: Bool {
-    request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
+    request.headers.all("Cookie").contains { $0.utf8.span.contains(gateway.snapshot.cookie.name + "=") }
   }
 
   /// Completes or refuses an authorization response of the upstream. Returns the response for the browser.

@@ -63,7 +63,7 @@ struct TransactionStateCodec {
 
   private func isHandle(_ state: String) -> Bool {
     // A handle is the prefix and at most 22 characters, which encode 16 bytes.
-    state.hasPrefix(TransactionStateCodec.handlePrefix) && state.utf8.count <= 23
+    state.utf8.count <= 23 && state.hasPrefix(TransactionStateCodec.handlePrefix)
   }
 
   /// Returns the transaction of a state. The result is `invalid` if the gateway did not create the state, or if the

@@ -1,3 +1,4 @@
+internal import ByteText
 internal import ClientDocuments
 import Enforcement
 import HTTP
@@ -23,7 +24,7 @@ extension InterceptedRequest {
   /// Returns the client that the metadata known to this request describe; `nil` if there are none for the id, or if the
   /// policy does not permit the client.
   func documentClient(_ id: String) -> Client? {
-    guard let document, document.clientID.rawValue == id, let url = documentURL(id) else { return nil }
+    guard let document, document.clientID == ClientID(id), let url = documentURL(id) else { return nil }
     return policy.clientDocuments?.client(url, document.metadata)
   }
 
@@ -88,7 +89,7 @@ extension InterceptedRequest {
   private var opensPage: Bool {
     let headers = request.headers
     return request.method != "HEAD" && (headers["Sec-Fetch-Dest"].map { $0 == "document" } ?? true)
-      && !headers.all("Sec-Purpose").contains { $0.contains("prefetch") }
+      && !headers.all("Sec-Purpose").contains { $0.utf8.span.contains("prefetch") }
   }
 
   private func document(at url: ClientDocumentURL) async -> DocumentReading {
@@ -127,7 +128,7 @@ extension InterceptedRequest {
   /// has no redirect URI, and the rules refuse the request as that of a known client.
   func documentClient(_ id: String, of request: TokenRequest) -> Client? {
     guard let url = documentURL(id), let settings = policy.clientDocuments else { return nil }
-    if let binding = sealedBinding(in: request), binding.clientID.rawValue == id, binding.document != nil {
+    if let binding = sealedBinding(in: request), binding.clientID == ClientID(id), binding.document != nil {
       useDocument(in: binding)
       return documentClient(id)
     }

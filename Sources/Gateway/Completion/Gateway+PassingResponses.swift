@@ -63,11 +63,11 @@ extension Gateway {
     return .keep
   }
 
-  /// Returns true if a target of the `Link` field contains a code or token for a URI that `LocationGuard` protects or,
+  /// Returns true if a target of the `Link` fields contains a code or token for a URI that `LocationGuard` protects or,
   /// for a browser with the gateway's cookie, a code for an origin other than the gateway and the upstream.
-  public func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool {
+  public func withholdsLinks(_ values: [String], requestHasHandlerCookie: Bool) -> Bool {
     let locations = snapshot.locations
-    return LinkField.targets(of: value).contains { target in
+    return locations.suspectTargets(of: values).contains { target in
       locations.leaksAuthorizationResponse(target)
         || requestHasHandlerCookie && locations.sendsCodeToOtherOrigin(target)
     }
@@ -223,8 +223,8 @@ struct PassingResponse {
 
   /// True if a field other than `Location` also sends a code or token to a protected URI.
   private var otherFieldLeaks: Bool {
-    withheld.response.secondaryDestinations.contains(
-      where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse)
+    let locations = intercepted.gateway.snapshot.locations
+    return withheld.response.secondaryDestinations(locations).contains(where: locations.leaksAuthorizationResponse)
   }
 
   /// Returns the answer for a browser without the gateway's cookie whose response contains a state that cannot be opened.
@@ -241,7 +241,7 @@ struct PassingResponse {
   private func responseForOtherOrigin() async -> Response? {
     let locations = intercepted.gateway.snapshot.locations
     let head = withheld.response
-    let destinations = head.headers.all("Location") + head.secondaryDestinations
+    let destinations = head.headers.all("Location") + head.secondaryDestinations(locations)
     guard !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
     let otherOrigins = destinations.filter(locations.sendsCodeToOtherOrigin)
     let repeatsPost = intercepted.repeatsPostOnOtherOrigin(head)

@@ -1,5 +1,6 @@
 internal import ByteText
 import Enforcement
+import HTTP
 import OAuth
 import Policy
 import Proxy
@@ -101,6 +102,25 @@ struct LocationGuard: Sendable {
     LocationGuard.containsAny(of: LocationGuard.codeAndTokenNames, field.utf8.span)
   }
 
+  /// The maximum number of targets of the `Link` fields of a response that may contain a code or a token. Each is resolved
+  /// several times, and no page needs more than a few.
+  private static let maximumSuspectTargets = 64
+
+  /// Returns the targets of the `Link` fields of one response that may contain a code or a token. If there are more than
+  /// ``maximumSuspectTargets``, returns a single target that `leaksAuthorizationResponse(_:)` refuses.
+  func suspectTargets(of links: [String]) -> [String] {
+    var targets: [String] = []
+    for link in links {
+      LinkField.forEachTarget(of: link.utf8.span) { target in
+        guard LocationGuard.containsAny(of: LocationGuard.codeAndTokenNames, target) else { return true }
+        targets.append(String(decoding: [UInt8](copying: target), as: UTF8.self))
+        return targets.count <= LocationGuard.maximumSuspectTargets
+      }
+      if targets.count > LocationGuard.maximumSuspectTargets { return [LocationGuard.callback + "?code="] }
+    }
+    return targets
+  }
+
   /// Returns true if a redirect with this status makes a browser repeat a POST (RFC 9110, sections 15.4.8 and 15.4.9) on
   /// an origin other than the gateway's and the upstream's, for example on the host of one of them with another scheme.
   func repeatsPostOnOtherOrigin(_ location: String, status: Int, isPost: Bool) -> Bool {
@@ -187,7 +207,9 @@ struct LocationGuard: Sendable {
 
   /// Returns every location to which the value may lead (see `leaksAuthorizationResponse(_:)` for the fields).
   private func locations(of field: String) -> [ResolvedLocation] {
-    ResolvedLocation.interpretations(of: Array(RefreshField.target(of: field)), on: origin)
+    // As bytes of the field: the text has three for each byte outside ASCII of a value that is not UTF-8.
+    let target = FieldText.encode(String(Substring(RefreshField.target(of: field))))
+    return ResolvedLocation.interpretations(of: target, on: origin)
   }
 
   /// Returns true if the location is a redirect URI of an enforced client. Also returns true if the host is not ASCII,
@@ -213,8 +235,17 @@ struct LocationGuard: Sendable {
   /// than `decodingRounds`.
   private static func containsAny(of names: [String], _ field: Span<UInt8>) -> Bool {
     // Browsers remove tabs from a URL. Some apps ignore the case of parameter names, and some decode the names once or
-    // several times.
-    var text = Array(copying: field).filter { $0 != 0x09 }.map(\.lowercasedASCII)
+    // several times. No name has a byte outside ASCII, so one such byte stands for several in a row: a byte of a value that
+    // is not UTF-8 has three in its text.
+    var text: [UInt8] = []
+    text.append(addingCapacity: field.count) { output in
+      var isAfterOther = false
+      for index in field.indices where field[index] != .tab {
+        let byte = field[index]
+        if byte < 0x80 || !isAfterOther { output.append(byte.lowercasedASCII) }
+        isAfterOther = byte >= 0x80
+      }
+    }
     for _ in 0...decodingRounds {
       for name in names where text.span.contains(name) { return true }
       let decoded = ResolvedLocation.decoded(text).map(\.lowercasedASCII)

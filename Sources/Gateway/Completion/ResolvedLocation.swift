@@ -23,8 +23,8 @@ struct ResolvedLocation: Hashable, Sendable {
   ///     after it, such as `https:/cb`, as a path on the authority of `base`.
   init(_ reference: some Collection<UInt8>, on base: ResolvedLocation?, isRelativeAfterScheme: Bool = false) {
     // Browsers ignore control characters and spaces at the beginning, and tabs and line ends everywhere.
-    let cleaned = reference.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
-    let text = cleaned.drop { $0 <= 0x20 }.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    let address = reference.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    let text = address.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }.drop { $0 <= 0x20 }
     let ownScheme = ResolvedLocation.scheme(of: text)
     scheme = ownScheme ?? base?.scheme ?? []
     guard scheme == ResolvedLocation.http || scheme == ResolvedLocation.https else {

@@ -53,7 +53,7 @@ struct ResponseCompleter {
       response.headers.set("Location", withGatewayOrigin(location))
       intercepted.replaceRepeatedPost(in: &response)
     }
-    let secondaryDestinations = response.secondaryDestinations
+    let secondaryDestinations = response.secondaryDestinations(intercepted.gateway.snapshot.locations)
     if secondaryDestinations.contains(where: leaksCodeToOtherOrigin) {
       return .response(await refuseOtherOrigin(upstreamResponse, addingCookie: cookie))
     }
@@ -95,10 +95,10 @@ struct ResponseCompleter {
   /// Returns the location with the gateway's origin in place of the upstream's.
   private func withGatewayOrigin(_ location: String) -> String {
     let upstream = intercepted.policy.upstream.origin.description
-    guard location.hasPrefix(upstream) else { return location }
-    let rest = location.dropFirst(upstream.count)
-    guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") else { return location }
-    return intercepted.policy.gateway.origin.description + rest
+    guard location.utf8.starts(with: upstream.utf8) else { return location }
+    let rest = location.utf8.dropFirst(upstream.utf8.count)
+    guard rest.first.map({ $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) ?? true else { return location }
+    return intercepted.policy.gateway.origin.description + Substring(rest)
   }
 
   /// Returns the gateway's response with the cookies of the upstream's response, which may begin or end a session at
@@ -172,26 +172,25 @@ struct ResponseCompleter {
 }
 
 extension Response {
-  /// The URLs in header fields other than `Location` that a browser may request: `Refresh`, `Content-Location` and
-  /// `Link`.
-  var secondaryDestinations: [String] {
-    headers.all("Refresh") + headers.all("Content-Location") + headers.all("Link").flatMap(LinkField.targets)
+  /// The URLs in header fields other than `Location` that a browser may request: `Refresh`, `Content-Location`, and the
+  /// targets of `Link` that may contain a code or a token.
+  func secondaryDestinations(_ locations: LocationGuard) -> [String] {
+    headers.all("Refresh") + headers.all("Content-Location") + locations.suspectTargets(of: headers.all("Link"))
   }
 }
 
 /// Parses `Link` fields. A field contains targets in angle brackets, each with parameters (RFC 8288, section 3).
 /// Browsers request some targets without an action of the user, for example those with `rel=prefetch`.
 enum LinkField {
-  /// Returns the targets. If a closing bracket is missing, the rest of the field is the last target.
-  static func targets(of field: String) -> [String] {
-    var targets: [String] = []
-    var rest = Substring(field).utf8[...]
-    while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
-      let target = rest[rest.index(after: start)...].prefix { $0 != UInt8(ascii: ">") }
-      targets.append(String(decoding: target, as: UTF8.self))
-      rest = rest[target.endIndex...]
+  /// Calls `body` with each target, until `body` returns false. If a closing bracket is missing, the rest of the field is
+  /// the last target.
+  static func forEachTarget(of field: Span<UInt8>, _ body: (Span<UInt8>) -> Bool) {
+    var next = field.firstIndex(of: UInt8(ascii: "<"))
+    while let start = next {
+      let end = field.firstIndex(of: UInt8(ascii: ">"), from: start + 1) ?? field.count
+      guard body(field.extracting(start + 1..<end)) else { return }
+      next = field.firstIndex(of: UInt8(ascii: "<"), from: end)
     }
-    return targets
   }
 }
 
@@ -233,18 +232,36 @@ enum UpstreamPageHeaders {
   /// Removes the directive `form-action` from the policies in the field. The policies are separated by commas (Content
   /// Security Policy Level 3, section 2.2).
   private static func withoutFormAction(_ field: String) -> String {
-    field.split(separator: ",").map { policy in
-      policy.split(separator: ";").map { $0.trimmed(while: \.isBlank) }.filter { directive in
-        !directive.isEmpty && directive.prefix { !$0.isBlank }.lowercased() != "form-action"
-      }.joined(separator: "; ")
-    }.filter { !$0.isEmpty }.joined(separator: ", ")
+    let bytes = field.utf8.span
+    var kept: [UInt8] = []
+    var isEmptyPolicy = true
+    bytes.forEachPart(separatedBy: UInt8(ascii: ",")) { policy in
+      isEmptyPolicy = true
+      bytes.forEachPart(separatedBy: UInt8(ascii: ";"), in: policy) { part in
+        let directive = bytes.extracting(part)
+        let end = (0..<directive.count).first { directive[$0].isBlank } ?? directive.count
+        if directive.isEmpty || directive.extracting(0..<end).isEqualIgnoringCase(to: "form-action".utf8.span) {
+          return true
+        }
+        if !isEmptyPolicy { kept.append("; ") } else if !kept.isEmpty { kept.append(", ") }
+        kept.append(copying: directive)
+        isEmptyPolicy = false
+        return true
+      }
+      return true
+    }
+    return String(decoding: kept, as: UTF8.self)
   }
 
   /// Adds the attribute `Secure` if it is missing. An upstream omits the attribute if it does not know that browsers
   /// use https.
   static func secured(_ cookie: String) -> String {
-    let isSecure = cookie.split(separator: ";").dropFirst().contains { attribute in
-      attribute.drop { $0 == " " }.lowercased() == "secure"
+    let bytes = cookie.utf8.span
+    guard let end = bytes.firstIndex(of: UInt8(ascii: ";")) else { return cookie + "; Secure" }
+    var isSecure = false
+    bytes.forEachPart(separatedBy: UInt8(ascii: ";"), in: end + 1..<bytes.count) { attribute in
+      isSecure = bytes.extracting(attribute).isEqualIgnoringCase(to: "secure".utf8.span)
+      return !isSecure
     }
     return isSecure ? cookie : cookie + "; Secure"
   }

@@ -43,10 +43,17 @@ struct PublicDocument: Sendable {
   }
 
   private func isKnown(to request: Request) -> Bool {
-    request.headers.all("If-None-Match").flatMap { $0.split(separator: ",") }.contains { tag in
-      let tag = tag.trimmed(while: \.isBlank)
-      return tag == "*" || (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag) == entityTag
+    var isKnown = false
+    for field in request.headers.all("If-None-Match") {
+      let bytes = field.utf8.span
+      bytes.forEachPart(separatedBy: UInt8(ascii: ",")) { part in
+        let tag = bytes.extracting(part)
+        let strong = tag.starts(with: "W/".utf8.span) ? tag.extracting(2...) : tag
+        isKnown = isKnown || tag.isEqual(to: "*".utf8.span) || strong.isEqual(to: entityTag.utf8.span)
+        return !isKnown
+      }
     }
+    return isKnown
   }
 
   /// Returns the response to a request with another method than GET and HEAD: 204 to a preflight request (Fetch

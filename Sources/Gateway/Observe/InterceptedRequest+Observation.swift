@@ -51,7 +51,7 @@ extension InterceptedRequest {
         if trail.details == nil { trail.details = observed.details }
         trail.details?.codeDigest = observed.details.codeDigest
       }
-      let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
+      let destinations = answer.locations + locations.suspectTargets(of: answer.links)
       if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {
         return .response(errorResponse(.withoutRedirect(.responseToEnforcedClient)))
       }

@@ -75,8 +75,10 @@ struct RegistrationEndpoint {
   /// Returns true if the request has the initial access token (RFC 6750, section 2.1), once.
   private func isAuthorized(_ expected: Secret) -> Bool {
     let fields = request.headers.all("Authorization")
-    guard fields.count == 1, let field = fields.first, field.lowercased().hasPrefix("bearer ") else { return false }
-    return constantTimeEqual(Array(field.utf8.dropFirst(7)), Array(expected.reveal().utf8))
+    guard fields.count == 1, let field = fields.first?.utf8,
+      field.prefix(7).elementsEqual("bearer ".utf8, by: { $0.lowercasedASCII == $1 })
+    else { return false }
+    return constantTimeEqual(Array(field.dropFirst(7)), Array(expected.reveal().utf8))
   }
 
   private func refuseUnauthorized() -> Response {

@@ -30,7 +30,7 @@ struct CrossOriginAccess: Sendable {
   /// does not name a client.
   func preflightResponse(to request: Request) -> Response? {
     guard request.method == "OPTIONS", request.headers.contains("Access-Control-Request-Method"),
-      let origin = request.headers.onlyValue(of: "Origin"), origins.contains(origin)
+      let origin = listedOrigin(of: request)
     else { return nil }
     return Response(
       status: 204,
@@ -64,12 +64,18 @@ struct CrossOriginAccess: Sendable {
   private func edit(_ response: inout Response, to request: Request, ifOrigin isPermitted: (String) -> Bool) {
     guard !origins.isEmpty else { return }
     if !response.headers.contains("Vary") { response.headers.append("Vary", "Origin") }
-    guard let origin = request.headers.onlyValue(of: "Origin"), origins.contains(origin), isPermitted(origin) else {
-      return
-    }
+    guard let origin = listedOrigin(of: request), isPermitted(origin) else { return }
     response.headers.append("Access-Control-Allow-Origin", origin)
     response.headers.append(
       "Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate, X-Proofgate-Rule, X-Request-ID")
+  }
+
+  /// Returns the origin of a request if the policy lists it. An origin is ASCII: the set would normalise any other text.
+  private func listedOrigin(of request: Request) -> String? {
+    guard let origin = request.headers.onlyValue(of: "Origin"), origin.utf8.span.isASCII, origins.contains(origin) else {
+      return nil
+    }
+    return origin
   }
 
   private static func isCrossOriginField(_ name: String) -> Bool {

@@ -25,7 +25,7 @@ final class InterceptedRequest {
   /// The client of the request; `nil` if it names none, or before it was recorded.
   private(set) var recordedClient: Client?
   /// The client of the last look-up of an unlisted id; the client is `nil` if the id belongs to none.
-  private var lastUnlisted: (id: String, client: Client?)?
+  private var lastUnlisted: (id: ClientID, client: Client?)?
   /// The client of the last look-up of an id that the policy lists. One request looks for the same id about ten times.
   private var lastListed: Client?
   /// The metadata document of the client, if the `client_id` is the URL of one and its content is known.
@@ -59,7 +59,7 @@ final class InterceptedRequest {
 
   /// Returns the client with this id that the policy lists; `nil` if it lists none.
   func listedClient(_ id: String) -> Client? {
-    if let lastListed, lastListed.id.rawValue == id { return lastListed }
+    if let lastListed, lastListed.id == ClientID(id) { return lastListed }
     guard let client = policy.clients[ClientID(id)] else { return nil }
     lastListed = client
     return client
@@ -69,9 +69,9 @@ final class InterceptedRequest {
   /// id. All decisions on a request get the client from here.
   func unlistedClient(_ id: String?) -> Client? {
     guard let id, listedClient(id) == nil else { return nil }
-    if let lastUnlisted, lastUnlisted.id == id { return lastUnlisted.client }
+    if let lastUnlisted, lastUnlisted.id == ClientID(id) { return lastUnlisted.client }
     let client = gateway.registeredClient(id) ?? documentClient(id)
-    lastUnlisted = (id, client)
+    lastUnlisted = (ClientID(id), client)
     return client
   }
 
@@ -80,7 +80,7 @@ final class InterceptedRequest {
     let authentication = request.readableClientAuthentication
     guard let id = authentication?.clientID.rawValue else { return nil }
     if document == nil, let client = documentClient(id, of: request) {
-      lastUnlisted = (id, client)
+      lastUnlisted = (ClientID(id), client)
       return client
     }
     return unlistedClient(id)

@@ -99,6 +99,7 @@ enum UpstreamTokenResponse {
   /// Returns a comma-separated scope list as a space-separated list (RFC 6749, section 3.3).
   private static func scope(of list: String) -> String {
     var text: [UInt8] = []
+    text.reserveCapacity(list.utf8.count)
     for byte in list.utf8 {
       if byte != UInt8(ascii: ","), byte != .space {
         text.append(byte)
@@ -293,8 +294,25 @@ private struct MemberScreen {
   /// Returns the text with each hidden text replaced by `***`.
   private func mask(_ text: String) -> String {
     hidden.reduce(text) { text, secret in
-      text.utf8.span.contains(secret) ? text.replacing(secret, with: MemberScreen.mask) : text
+      text.utf8.span.contains(secret) ? MemberScreen.replacing(secret.utf8.span, in: text.utf8.span) : text
     }
+  }
+
+  private static func replacing(_ secret: Span<UInt8>, in text: Span<UInt8>) -> String {
+    var result: [UInt8] = []
+    var start = 0
+    var next = text.firstIndex(of: secret[0])
+    while let found = next, found + secret.count <= text.count {
+      let isSecret = text.extracting(found..<found + secret.count).isEqual(to: secret)
+      if isSecret {
+        result.append(copying: text.extracting(start..<found))
+        result.append(mask)
+        start = found + secret.count
+      }
+      next = text.firstIndex(of: secret[0], from: isSecret ? start : found + 1)
+    }
+    result.append(copying: text.extracting(start..<text.count))
+    return String(decoding: result, as: UTF8.self)
   }
 
   // MARK: Names

@@ -93,6 +93,11 @@ def all_units(grammar, forbidden):
     return [unit for unit in dict.fromkeys(found) if not set(unit) & set(forbidden)]
 
 
+def classes(forbidden):
+    """Returns a member of each class of bytes that some grammar treats in a special way, as it is and escaped."""
+    return [unit for unit in SPECIAL + ESCAPED + UNICODE if not set(unit) & set(forbidden)]
+
+
 def parts(grammar, forbidden):
     """Returns the parts of which new units are made."""
     found = TOKENS[grammar] * 2 + SPECIAL

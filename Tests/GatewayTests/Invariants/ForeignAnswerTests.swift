@@ -1,3 +1,4 @@
+import ByteText
 import GatewayTestSupport
 import HTTP
 import LegacyServer
@@ -276,6 +277,25 @@ struct ForeignAnswerTests {
     }
   }
 
+  @Test("I-path: a response with more than 64 links that may carry a code does not reach the browser")
+  func manyLinks() async throws {
+    try await GatewayFixture.run { gateway in
+      func links(_ count: Int) -> Headers {
+        Headers((0..<count).map { Headers.Field(name: "Link", value: "</a\($0)?promo_code=b>, </b\($0)>; rel=next") })
+      }
+      for (count, status) in [(64, 200), (65, 502)] {
+        answering(gateway, links(count), status: 200)
+        let response = try await gateway.get("/page")
+        #expect(response.status == status, "\(count)")
+      }
+      // One field with all of them.
+      let link = (0..<65).map { "</a\($0)?Code=b>" }.joined(separator: ", ")
+      answering(gateway, ["Link": link], status: 200)
+      let response = try await gateway.get("/page")
+      #expect(response.status == 502)
+    }
+  }
+
   @Test("I-path: Link fields without a code pass unchanged")
   func harmlessLinks() async throws {
     try await GatewayFixture.run { gateway in
@@ -302,8 +322,16 @@ struct ForeignAnswerTests {
 
   @Test("The targets of a Link field are the texts between its angle brackets")
   func targets() {
-    #expect(LinkField.targets(of: "</a>; title=\"x\", <b?c=1,2>;rel=y") == ["/a", "b?c=1,2"])
-    #expect(LinkField.targets(of: "no target").isEmpty)
-    #expect(LinkField.targets(of: "<open") == ["open"])
+    func targets(_ field: String) -> [String] {
+      var found: [String] = []
+      LinkField.forEachTarget(of: field.utf8.span) {
+        found.append(String(decoding: [UInt8](copying: $0), as: UTF8.self))
+        return true
+      }
+      return found
+    }
+    #expect(targets("</a>; title=\"x\", <b?c=1,2>;rel=y") == ["/a", "b?c=1,2"])
+    #expect(targets("no target").isEmpty)
+    #expect(targets("<open") == ["open"])
   }
 }

@@ -17,7 +17,7 @@ struct InteractionPagesTests {
         "default-src 'self', script-src 'self'"
       ),
       ("default-src 'self', form-action 'none'", "default-src 'self'"),
-      ("default-src 'self';\tform-action 'self'", "default-src 'self'"),
+      ("default-src 'self';\tform-action 'self'", "default-src 'self'"), ("form-action \u{301}'self'", nil),
     ] as [(String, String?)])
   func formAction(sent: String, kept: String?) async throws {
     try await GatewayFixture.run { gateway in
