@@ -50,30 +50,26 @@ final class DocumentConnection {
     buffer.clear()
     var (response, framing) = try await head(buffer)
     if case .length(let length) = framing, length > ClientDocument.maximumLength { throw DocumentConnection.tooLong }
-    var decoder = BodyDecoder(framing)
-    while !decoder.isFinished {
+    var body = CollectedBody(framing)
+    while !body.isFinished {
       if buffer.isEmpty {
         buffer.clear()
         guard try await receive(buffer) else {
-          guard decoder.endsCompletely() else {
+          guard body.endsCompletely() else {
             throw .unavailable(.response, "its server sent an incomplete response")
           }
           break
         }
       }
-      let piece: BodyDecoder.Piece
       do throws(MessageError) {
-        piece = try buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
+        let consumed = try buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try body.decode(bytes) }
+        buffer.consume(consumed)
       } catch {
         throw .unavailable(.response, "its server sent a malformed response")
       }
-      guard piece.consumed > 0 || decoder.isFinished else {
-        throw .unavailable(.response, "its server sent a malformed response")
-      }
-      response.body += buffer.bytes(from: piece.data.lowerBound, count: piece.data.count)
-      buffer.consume(piece.consumed)
-      guard response.body.count <= ClientDocument.maximumLength else { throw DocumentConnection.tooLong }
+      guard body.data.count <= ClientDocument.maximumLength else { throw DocumentConnection.tooLong }
     }
+    response.body = body.data
     return response
   }
 

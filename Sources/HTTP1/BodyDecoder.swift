@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// A decoder that removes the framing of a body (RFC 9112, section 6) piece by piece and detects the end of the body.
 public struct BodyDecoder: Sendable {
   /// The bytes at the start of the input that one call of `decode` has processed.
@@ -70,6 +72,19 @@ public struct BodyDecoder: Sendable {
     case .finished:
       return Piece(consumed: 0, data: 0..<0)
     }
+  }
+
+  /// Decodes `input` to its end, or to that of the body, and appends the data to `body`. Returns the number of bytes that
+  /// were decoded.
+  public mutating func decode(_ input: Span<UInt8>, into body: inout [UInt8]) throws(MessageError) -> Int {
+    guard case .chunked(var decoder) = state else {
+      let piece = try decode(input)
+      body.append(copying: input.extracting(piece.data))
+      return piece.consumed
+    }
+    let consumed = try decoder.decode(input, into: &body)
+    state = decoder.isFinished ? .finished : .chunked(decoder)
+    return consumed
   }
 
   /// Records that the sender has closed the connection. Returns true if the body is complete, and false if a part of it

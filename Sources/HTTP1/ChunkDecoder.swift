@@ -16,7 +16,7 @@ struct ChunkDecoder: Sendable {
   private static let extensionLimit = 4 * 1024
 
   private enum State {
-    case size(digits: Int)  // the number of digits read so far
+    case size
     /// The extensions of a chunk. They may contain all bytes that a field value may contain.
     case extensions
     /// A quoted string in the extensions, which must end in the same line. A decoder that looks for its end, and one that
@@ -38,7 +38,9 @@ struct ChunkDecoder: Sendable {
     case finished
   }
 
-  private var state = State.size(digits: 0)
+  private var state = State.size
+  /// The number of digits of the current chunk size that were read.
+  private var sizeDigits = 0
   /// The number of bytes of the current chunk that have not been decoded yet.
   private var remaining = 0
   private var extensionBytes = 0
@@ -70,19 +72,40 @@ struct ChunkDecoder: Sendable {
     }
   }
 
+  /// Decodes `input` to its end, or to that of the body, and appends the data to `body`. Returns the number of bytes that
+  /// were decoded. A chunk of one byte costs about 150 instructions.
+  mutating func decode(_ input: Span<UInt8>, into body: inout [UInt8]) throws(MessageError) -> Int {
+    var position = 0
+    while position < input.count, !isFinished {
+      if case .data = state {
+        let data = takeData(input, position)
+        if data.count == 1 { body.append(input[position]) } else { body.append(copying: input.extracting(data)) }
+        position = data.upperBound
+      } else {
+        try parseFraming(input, &position)
+      }
+    }
+    return position
+  }
+
+  /// Returns the range of the data of the current chunk that begins at `position`.
+  private mutating func takeData(_ input: Span<UInt8>, _ position: Int) -> Range<Int> {
+    let count = min(remaining, input.count - position)
+    remaining -= count
+    if remaining == 0 { state = .dataCarriageReturn }
+    return position..<position + count
+  }
+
   /// Decodes bytes at the start of `input`, at most to the end of the first chunk data in it, or to the start of a
   /// trailer line.
   mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece {
     var position = 0
     while position < input.count {
       if case .data = state {
-        let count = min(remaining, input.count - position)
-        remaining -= count
-        if remaining == 0 { state = .dataCarriageReturn }
-        return BodyDecoder.Piece(consumed: position + count, data: position..<position + count)
+        let data = takeData(input, position)
+        return BodyDecoder.Piece(consumed: data.upperBound, data: data)
       }
-      try parseFraming(input[position])
-      position += 1
+      try parseFraming(input, &position)
       if endsPiece(input, position) { break }
     }
     return BodyDecoder.Piece(consumed: position, data: position..<position)
@@ -97,10 +120,19 @@ struct ChunkDecoder: Sendable {
     }
   }
 
-  /// Processes one byte that is not chunk data.
-  private mutating func parseFraming(_ byte: UInt8) throws(MessageError) {
+  /// Processes bytes that are not chunk data: one, or those of the line of a size or of the end of the data.
+  @inline(__always)
+  private mutating func parseFraming(_ input: Span<UInt8>, _ position: inout Int) throws(MessageError) {
+    if case .size = state { parseDigits(input, &position) }
+    guard position < input.count else { return }
+    let byte = input[position]
+    position += 1
     switch state {
-    case .size(let digits): try parseSize(byte, digits)
+    case .size:
+      try endSize(byte)
+      guard case .sizeLineFeed = state, position < input.count else { return }
+      position += 1
+      try endSizeLine(input[position - 1])
     case .extensions:
       if byte == .carriageReturn {
         state = .sizeLineFeed
@@ -115,15 +147,14 @@ struct ChunkDecoder: Sendable {
     case .quotedPair:
       try count(byte, in: &extensionBytes, limit: ChunkDecoder.extensionLimit)
       state = .quotedExtension
-    case .sizeLineFeed:
-      try expect(byte, .lineFeed)
-      state = remaining == 0 ? .trailerStart : .data
+    case .sizeLineFeed: try endSizeLine(byte)
     case .dataCarriageReturn:
       try expect(byte, .carriageReturn)
       state = .dataLineFeed
-    case .dataLineFeed:
-      try expect(byte, .lineFeed)
-      state = .size(digits: 0)
+      guard position < input.count else { return }
+      position += 1
+      try endData(input[position - 1])
+    case .dataLineFeed: try endData(byte)
     case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed: try parseTrailer(byte)
     case .endLineFeed:
       try expect(byte, .lineFeed)
@@ -132,19 +163,36 @@ struct ChunkDecoder: Sendable {
     }
   }
 
-  private mutating func parseSize(_ byte: UInt8, _ digits: Int) throws(MessageError) {
-    if let value = byte.hexadecimalValue.map(Int.init) {
-      guard digits < ChunkDecoder.sizeDigitLimit else { throw .malformed("a chunk size with too many digits") }
-      remaining = digits == 0 ? value : remaining * 16 + value
-      state = .size(digits: digits + 1)
-      return
+  /// Reads the digits of a size, as far as they have arrived and are not too many.
+  private mutating func parseDigits(_ input: Span<UInt8>, _ position: inout Int) {
+    while position < input.count, sizeDigits < ChunkDecoder.sizeDigitLimit, let digit = input[position].hexadecimalValue
+    {
+      remaining = remaining * 16 + Int(digit)
+      sizeDigits += 1
+      position += 1
     }
-    guard digits > 0 else { throw .malformed("a chunk without a size") }
+  }
+
+  /// Processes the byte after the digits of a size.
+  private mutating func endSize(_ byte: UInt8) throws(MessageError) {
+    guard sizeDigits > 0 else { throw .malformed("a chunk without a size") }
+    sizeDigits = 0
     switch byte {
     case .carriageReturn: state = .sizeLineFeed
     case 0x3b: state = .extensions  // a semicolon
+    case _ where byte.hexadecimalValue != nil: throw .malformed("a chunk size with too many digits")
     default: throw .malformed("an invalid chunk size")
     }
+  }
+
+  private mutating func endSizeLine(_ byte: UInt8) throws(MessageError) {
+    try expect(byte, .lineFeed)
+    state = remaining == 0 ? .trailerStart : .data
+  }
+
+  private mutating func endData(_ byte: UInt8) throws(MessageError) {
+    try expect(byte, .lineFeed)
+    state = .size
   }
 
   private mutating func parseTrailer(_ byte: UInt8) throws(MessageError) {

@@ -183,30 +183,20 @@ struct HeldRequest {
   mutating func append(_ piece: ArraySlice<UInt8>, limit: Int, _ buffers: BufferPool) {
     guard fits, var decoder else { return }
     defer { self.decoder = decoder }
-    let bytes = piece.span
-    var next = 0
-    while next < bytes.count, !decoder.isFinished {
-      let part: BodyDecoder.Piece
-      do throws(MessageError) {
-        part = try decoder.decode(bytes.extracting(next..<bytes.count))
-      } catch {
-        // Not reached: the decoder of the upload has accepted the same bytes.
-        fits = false
-        return dropBody(buffers)
-      }
-      guard part.consumed > 0 else { break }
-      let data = next + part.data.lowerBound..<next + part.data.upperBound
-      next += part.consumed
-      let length = body.count + data.count
-      guard length <= limit, buffers.hasRoom(for: data.count),
-        length <= HeldRequest.keptWhileMemoryIsShort || buffers.bytes + data.count <= buffers.limit / 2
-      else {
-        fits = false
-        return dropBody(buffers)
-      }
-      buffers.charge(data.count)
-      body.append(copying: bytes.extracting(data))
+    let charged = body.count
+    do throws(MessageError) {
+      _ = try decoder.decode(piece.span, into: &body)
+      let added = body.count - charged
+      fits =
+        body.count <= limit && buffers.hasRoom(for: added)
+        && (body.count <= HeldRequest.keptWhileMemoryIsShort || buffers.bytes + added <= buffers.limit / 2)
+      if fits { return buffers.charge(added) }
+    } catch {
+      // Not reached: the decoder of the upload has accepted the same bytes.
+      fits = false
     }
+    body.removeSubrange(charged...)
+    dropBody(buffers)
   }
 
   /// Drops the request.

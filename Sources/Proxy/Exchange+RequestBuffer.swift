@@ -83,6 +83,7 @@ extension Exchange {
     _ = state.step(.upload(.waiting(.client)))
     let event: ExchangeState.Event
     if clientConnection.socket.satisfies(.readable) {
+      await clientConnection.yieldInLongTurn()
       event = .woke
     } else {
       buffers.giveBack(toClient)

@@ -99,28 +99,26 @@ extension ServerConnection {
   /// Reads and decodes the whole body.
   private func readBody(_ head: RequestHead, limit: Int) async throws(UnreadBody) -> [UInt8] {
     if case .length(let count) = head.body, count > limit { throw UnreadBody(.bodyTooLarge(limit: limit)) }
-    var decoder = BodyDecoder(head.body)
-    var body: [UInt8] = []
+    var body = CollectedBody(head.body)
     if head.expectsContinue, input.isEmpty { sendContinue() }
     var reading = BodyReading(until: poller.deadline(after: settings.configuration.bodyTimeout))
-    while !decoder.isFinished {
+    while !body.isFinished {
       if !input.isEmpty {
-        let piece: BodyDecoder.Piece
+        let before = body.data.count
         do throws(MessageError) {
-          piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
+          let consumed = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try body.decode(bytes) }
+          input.consume(consumed)
         } catch {
           throw UnreadBody(.request(error))
         }
-        guard body.count + piece.data.count <= limit else { throw UnreadBody(.bodyTooLarge(limit: limit)) }
-        guard charge(piece.data.count) else { throw UnreadBody(.overloaded(.bufferMemory)) }
-        input.withSpan { body.append(copying: $0.extracting(piece.data)) }
-        input.consume(piece.consumed)
+        guard body.data.count <= limit else { throw UnreadBody(.bodyTooLarge(limit: limit)) }
+        guard charge(body.data.count - before) else { throw UnreadBody(.overloaded(.bufferMemory)) }
         continue
       }
       try await receiveBody(&reading)
     }
     state.receivedBody()
-    return body
+    return body.data
   }
 
   /// The reason why a body, of the request or of the response, was not read, and the limit to count in the metrics, if one was exceeded.
@@ -161,6 +159,8 @@ extension ServerConnection {
     let check = reading.meter.beginWait(limits, isAwaited: true, now: poller.now)
     let wake: Wake
     if socket.satisfies(.readable) {
+      // A client that sends fast would otherwise keep the worker until its body is complete.
+      await yieldInLongTurn()
       wake = .ready
     } else {
       // The buffers of the last request of the connection.
@@ -210,18 +210,13 @@ extension ServerConnection {
     var isBroken = false
 
     mutating func decode(_ input: Buffer) {
-      while !decoder.isFinished, !isBroken, position < input.count {
-        let piece: BodyDecoder.Piece
-        do throws(MessageError) {
-          piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in
-            try decoder.decode(bytes.extracting(position..<bytes.count))
-          }
-        } catch {
-          isBroken = true
-          return
+      guard !isBroken, position < input.count else { return }
+      do throws(MessageError) {
+        position += try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in
+          try decoder.decode(bytes.extracting(position..<bytes.count), into: &data)
         }
-        data += input.bytes(from: position + piece.data.lowerBound, count: piece.data.count)
-        position += piece.consumed
+      } catch {
+        isBroken = true
       }
     }
   }

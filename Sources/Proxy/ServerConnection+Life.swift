@@ -9,6 +9,10 @@ extension ServerConnection {
   /// The time after which an idle connection parks: longer than a busy client waits between two requests.
   private static let parkDelay: Milliseconds = 1_000
 
+  /// The number of received bytes above which the routing of a request may be expensive. To read the clock for each small
+  /// request would cost more than it saves.
+  private static let longHead = 512
+
   enum HeadOutcome {
     case head(RequestHead)
     /// The client has sent the preface of HTTP/2.
@@ -48,6 +52,8 @@ extension ServerConnection {
         // head yet.
         case .undecided: break
         case .accepted, .http1, .http2Stream, .parked:
+          // In front of the parsing, because other tasks use `requestFields` as well.
+          if input.count > ServerConnection.longHead { await yieldInLongTurn() }
           switch parse(&scanner) {
           case .success(let head?): return .head(head)
           case .success(nil): break

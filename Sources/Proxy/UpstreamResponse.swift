@@ -135,9 +135,9 @@ public final class UpstreamResponse {
   private func readAll() async throws(ReadFailure) -> [UInt8] {
     isTaken = true
     let pool = clientConnection.worker.pool
-    var body: [UInt8] = []
+    let body: [UInt8]
     do throws(ReadFailure) {
-      try await read(into: &body, clientConnection.worker)
+      body = try await read(clientConnection.worker)
     } catch {
       pool.retire(connection)
       throw error
@@ -173,37 +173,38 @@ public final class UpstreamResponse {
     }
   }
 
-  private func read(into body: inout [UInt8], _ worker: ProxyWorker) async throws(ReadFailure) {
-    var decoder = BodyDecoder(parsed.body)
-    var isWithinMemory = true
+  private func read(_ worker: ProxyWorker) async throws(ReadFailure) -> [UInt8] {
+    var collected = CollectedBody(parsed.body)
     let deadline = min(deadline, worker.poller.deadline(after: worker.settings.configuration.bodyTimeout))
-    while !decoder.isFinished {
+    while !collected.isFinished {
       let input = connection.input
       if !input.isEmpty {
+        let before = collected.data.count
         do throws(MessageError) {
-          let piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
-          input.withSpan { body.append(copying: $0.extracting(piece.data)) }
-          input.consume(piece.consumed)
-          isWithinMemory = clientConnection.charge(piece.data.count)
+          let consumed = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try collected.decode(bytes) }
+          input.consume(consumed)
         } catch {
           throw .upstream(.malformed(error.description))
         }
-        guard isWithinMemory else { throw .noMemory }
+        guard clientConnection.charge(collected.data.count - before) else { throw .noMemory }
         let limit = worker.settings.configuration.collectedBodyLimit
-        guard body.count <= limit else { throw .tooLong(limit: limit) }
+        guard collected.data.count <= limit else { throw .tooLong(limit: limit) }
         continue
       }
+      // A server that sends fast would otherwise keep the worker until its response is complete.
+      if connection.socket.satisfies(.readable) { await clientConnection.yieldInLongTurn() }
       if await clientConnection.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {
         throw .upstream(.responseTimeout)
       }
       switch connection.receive() {
       case .moved, .wouldBlock: continue
       case .ended:
-        guard decoder.endsCompletely() else { throw .upstream(.reset) }
+        guard collected.endsCompletely() else { throw .upstream(.reset) }
       case .failed(.noMemory): throw .upstream(.outOfMemory(afterSending: true))
       case .failed: throw .upstream(.reset)
       }
     }
+    return collected.data
   }
 
   private func releaseBuffer() {

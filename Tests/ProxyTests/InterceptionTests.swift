@@ -65,6 +65,29 @@ extension ProxyTests {
       }
     }
 
+    /// Small enough to be sent at once, and with more framing than a short body may have.
+    private static let padded = String(repeating: "000000000000001\r\nx\r\n", count: 4_500) + "0\r\n\r\n"
+    private static let single = String(repeating: "1\r\nx\r\n", count: 900) + "0\r\n\r\n"
+
+    @Test("A body of many small chunks is read, but not if its framing is much longer than the data (attack class 3)")
+    func smallChunks() async throws {
+      try await Bench.Setup().run { _, bench in
+        let head = "HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let short = try await bench.exchange("POST /intercept \(head)\(Self.single)")
+        #expect(short.text == String(repeating: "x", count: 900))
+        let refused = try await bench.exchange("POST /intercept/long/post \(head)\(Self.padded)")
+        #expect(refused.status == 413)
+        #expect(bench.upstream.requests.isEmpty)
+      }
+      for (body, status) in [(Self.single, 200), (Self.padded, 502)] {
+        let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(body)"
+        try await Bench.Setup(upstream: ScriptedUpstream.answering(answer)).run { _, bench in
+          let response = try await bench.get("/intercept/collect")
+          #expect(response.status == status)
+        }
+      }
+    }
+
     private static func answering(_ coding: String, _ body: [UInt8]) -> ScriptedUpstream.Script {
       { upstream, peer in
         while true {

@@ -14,7 +14,10 @@ final class TestHandler: RequestHandler {
       let text = "\(client.peer.address) \(client.peer.isSecure) \(client.forwardedHost ?? "-")"
       return .answer(Response(status: 200, body: Array(text.utf8)))
     }
-    if path.hasPrefix("/slow") { return .answer(Response(status: 200, body: Array("\(SlowRequests.next())".utf8))) }
+    if path.hasSuffix("/slow") {
+      let place = path == "/slow" ? SlowRequests.ofStreams.next() : SlowRequests.ofConnections.next()
+      return .answer(Response(status: 200, body: Array("\(place)".utf8)))
+    }
     if path == "/answer" { return .answer(Response(status: 200, body: Array("answered".utf8))) }
     if path == "/answer/large" { return .answer(Response(status: 200, body: [UInt8](repeating: 0x61, count: 1 << 20))) }
     if path == "/intercept/long/post" { return .intercept(bodyLimit: 100_000) }
