@@ -58,7 +58,19 @@ public enum FormContent {
 
   private static func isUTF8(_ parameters: [String]) -> Bool {
     guard parameters.count == 1, let parameter = parameters.first else { return false }
-    return parameter.isEqualIgnoringCase(to: "charset=utf-8") || parameter.isEqualIgnoringCase(to: "charset=\"utf-8\"")
+    return utf8Parameters.contains { parameter.isEqualIgnoringCase(to: $0) }
+  }
+
+  /// The parameters that mean UTF-8. The name without a hyphen is not registered, but common.
+  private static let utf8Parameters = [
+    "charset=utf-8", "charset=\"utf-8\"", "charset=utf8", "charset=\"utf8\"",
+  ]
+
+  /// Returns a form without the line end that some clients send behind it.
+  public static func withoutFinalLineEnd(_ body: [UInt8]) -> [UInt8] {
+    guard body.last == UInt8(ascii: "\n") else { return body }
+    let rest = body.dropLast()
+    return Array(rest.last == UInt8(ascii: "\r") ? rest.dropLast() : rest)
   }
 }
 

@@ -56,7 +56,7 @@ public final class TokenRequest: Sendable {
     usersInAuthorization = authorization.compactMap(TokenRequest.user)
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
     let queryParameters = FormParameters(parsing: query ?? "")
-    let bodyParameters = isForm ? FormParameters(parsing: body) : FormParameters()
+    let bodyParameters = isForm ? FormParameters(parsing: FormContent.withoutFinalLineEnd(body)) : FormParameters()
     parameters = bodyParameters ?? FormParameters()
     self.query = queryParameters
     let isReadableBody = body.isEmpty ? isForm || !FormContent.namesOtherCharset(contentTypes) : isForm

@@ -155,6 +155,8 @@ struct ValueTests {
       ("application/x-www-form-urlencoded; charset = utf-7", false), ("text/plain", false), ("", false),
       ("application/x-www-form-urlencoded, text/plain", false),
       ("application/x-www-form-urlencoded; charset=us-ascii", false),
+      ("application/x-www-form-urlencoded; charset=UTF8", true),
+      ("application/x-www-form-urlencoded;charset=\"utf8\"", true),
       ("application/x-www-form-urlencoded;", true), ("application/x-www-form-urlencoded ; ;charset=utf-8", true),
       ("application/x-www-form-urlencoded; x=1", false),
       ("application/x-www-form-urlencoded; x=1, charset=utf-7", false),

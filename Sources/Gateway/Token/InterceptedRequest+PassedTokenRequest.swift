@@ -46,6 +46,7 @@ extension InterceptedRequest {
   /// it (`I-credentials`).
   private func outboundRequest(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = forwardedRequest()
+    outbound.body = FormContent.withoutFinalLineEnd(outbound.body)
     let ids = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
     guard ids.contains(where: gateway.snapshot.identifiers.idsWithGatewaySecret.contains) else { return outbound }
     outbound.target = String(request.path)
