@@ -147,7 +147,15 @@ extension Evaluator {
   func upstreamIntrospection(_ request: TriedRequest) -> Evaluation {
     let parsed = request.clientRequest()
     if let refused = preliminary(parsed) { return refused }
-    return observed(parsed)
+    var evaluation = observed(parsed)
+    if let rejection = Enforcement.authorizationRejection(ofIntrospection: parsed) {
+      if policy.isEnforcing {
+        evaluation.outcome = .reject(.withoutRedirect(rejection))
+      } else {
+        evaluation.findings.append(.wouldReject(rejection))
+      }
+    }
+    return evaluation
   }
 
   func resourceIntrospection(_ request: TriedRequest) -> Evaluation {

@@ -96,11 +96,11 @@ public struct FormParameters: Sendable, Equatable {
   /// The names whose value could not be decoded.
   public var namesWithMalformedValue: [String] { defects?.namesWithMalformedValue ?? [] }
 
-  /// True if a name could not be decoded. Such a parameter may be any known parameter.
+  /// True if a name, also one after a semicolon, could not be decoded. Such a parameter may be any known parameter.
   public var hasMalformedName: Bool { defects?.hasMalformedName ?? false }
 
   /// The additional names that a server would find if it also separated parameters at semicolons.
-  var namesAfterSemicolon: [String] { defects?.namesAfterSemicolon ?? [] }
+  public var namesAfterSemicolon: [String] { defects?.namesAfterSemicolon ?? [] }
 
   /// The known parameters among ``namesWithMalformedValue``.
   private var malformed: ParameterNames { defects?.malformed ?? [] }
@@ -212,7 +212,10 @@ public struct FormParameters: Sendable, Equatable {
       extent.count += 1
       guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { continue }
       extent.nameBytes += equals
-      let name = FormEncoding.decode(piece.extracting(0..<equals)) ?? ""
+      guard let name = FormEncoding.decode(piece.extracting(0..<equals)) else {
+        recordDefect { $0.hasMalformedName = true }
+        continue
+      }
       extent.countUnicode(name)
       recordDefect { $0.namesAfterSemicolon.append(name) }
     }

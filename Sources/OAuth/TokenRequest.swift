@@ -28,7 +28,8 @@ public final class TokenRequest: Sendable {
   /// same user. The password need not be form-encoded, because many clients do not encode it.
   public let basicUsers: [String]
   /// The users in all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be
-  /// form-decoded is returned without form-decoding.
+  /// form-decoded is here without form-decoding. Of a user with a backslash, the text after it is here, too, because
+  /// servers of Windows domains read `DOMAIN\user`.
   public let usersInAuthorization: [String]
 
   /// Parses a request.
@@ -53,7 +54,7 @@ public final class TokenRequest: Sendable {
     self.authorization = authorization.map { Secret($0) }
     credentials = authorization.map(TokenRequest.credentials)
     basicUsers = zip(authorization, credentials).compactMap(TokenRequest.basicUser)
-    usersInAuthorization = authorization.compactMap(TokenRequest.user)
+    usersInAuthorization = authorization.flatMap(TokenRequest.users)
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
     let queryParameters = FormParameters(parsing: query ?? "")
     let bodyParameters = isForm ? FormParameters(parsing: FormContent.withoutFinalLineEnd(body)) : FormParameters()
@@ -98,6 +99,11 @@ public final class TokenRequest: Sendable {
   /// True if the request has no `Authorization` field, or one in which every server reads the same user.
   public var authorizationIsReadable: Bool { authorization.count <= 1 && basicUsers.count == authorization.count }
 
+  /// True if the request has one `Authorization` field, with a bearer token.
+  public var hasBearerToken: Bool {
+    authorization.count == 1 && authorization.allSatisfy { BearerToken(parsing: $0.reveal()) != nil }
+  }
+
   /// The client ids in the query, the body and the `Authorization` fields.
   public var namedClients: [String] { all(.clientID) + basicUsers }
 
@@ -127,6 +133,12 @@ public final class TokenRequest: Sendable {
     let user = pair.span.extracting(0..<colon)
     guard !user.contains(UInt8(ascii: "%")), !user.contains(UInt8(ascii: "+")) else { return nil }
     return String(validating: user).flatMap { ClientID.isComparable($0) ? $0 : nil }
+  }
+
+  private static func users(in header: String) -> [String] {
+    guard let user = user(in: header) else { return [] }
+    guard let backslash = user.utf8.lastIndex(of: UInt8(ascii: "\\")) else { return [user] }
+    return [user, String(user[user.utf8.index(after: backslash)...])]
   }
 
   private static func user(in header: String) -> String? {

@@ -49,6 +49,11 @@ struct FormTests {
     #expect(try parse("%ZZ=1").hasMalformedName)
     #expect(try parse("%FF").hasMalformedName)
     #expect(!(try parse("a=%FF").hasMalformedName))
+    for name in ["client%u005Fid", "client_id%FF", "%", "%ZZ"] {
+      #expect(try parse("a=b;\(name)=1").hasMalformedName)
+      #expect(try parse("a;b=c;\(name)=1;d=e&f=g").hasMalformedName)
+    }
+    #expect(!(try parse("a=b;c=%FF;%ZZ").hasMalformedName))
   }
 
   @Test("A form with too many parameters is refused")

@@ -29,6 +29,14 @@ extension Enforcement {
     return request.isReadable ? nil : .bodyNotForm
   }
 
+  /// Returns the refusal of an introspection request whose `Authorization` is not one field with HTTP Basic, in which
+  /// every server reads the same user, or with a bearer token (RFC 7662, section 2.1); `nil` for other requests. A lenient
+  /// server could read credentials of a guarded id, or a secret that only the gateway may learn, where the gateway reads
+  /// none (invariant `I-credentials`).
+  public static func authorizationRejection(ofIntrospection request: TokenRequest) -> Rejection? {
+    request.authorizationIsReadable || request.hasBearerToken ? nil : .clientAuthenticationMalformed
+  }
+
   private static func rejection(
     of parameters: FormParameters, _ guarded: GuardedIdentifiers, _ policy: Policy
   ) -> Rejection? {
@@ -47,7 +55,9 @@ extension Enforcement {
       }
     }
     guard parameters.namesWithMalformedValue.allSatisfy({ !isClientName($0) }) else { return .parameterMalformed }
-    let hasExactSpelling = parameters.alternativeSpelling(of: ParameterNames(.clientID)) == nil
+    let hasExactSpelling =
+      parameters.alternativeSpelling(of: ParameterNames(.clientID)) == nil
+      && !parameters.namesAfterSemicolon.contains(where: isClientName)
     return hasExactSpelling ? nil : .parameterSpelling
   }
 

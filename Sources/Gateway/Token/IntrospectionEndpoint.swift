@@ -35,6 +35,10 @@ struct IntrospectionEndpoint {
     if let refused = intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved) {
       return .response(refused)
     }
+    if let rejection = Enforcement.authorizationRejection(ofIntrospection: request) {
+      if intercepted.policy.isEnforcing { return .response(intercepted.tokenRejection(.withoutRedirect(rejection))) }
+      intercepted.trail.recordWouldReject(rejection)
+    }
     // The upstream does not know the ids of clients that the policy does not list.
     let ids = request.parameters.all(.clientID) + request.usersInAuthorization
     if ids.contains(where: intercepted.policy.isUnlistedID) {

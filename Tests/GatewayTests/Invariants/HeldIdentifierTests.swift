@@ -19,6 +19,10 @@ struct HeldIdentifierTests {
     ("brackets", { $0.body = body("client_id[]=legacy-w1&client_secret=guess") }),
     ("twice", { $0.body = body("client_id=x&client_id=legacy-w1&client_secret=guess") }),
     ("behind a semicolon", { $0.body = body("a=b;client_id=legacy-w1&client_secret=guess") }),
+    ("behind a semicolon, not decodable", { $0.body = body("a=b;client%u005Fid=legacy-w1&client_secret=guess") }),
+    ("behind a semicolon, not UTF-8", { $0.body = body("a=b;client_id%FF=legacy-w1&client_secret=guess") }),
+    ("another name behind a semicolon", { $0.body = body("a=b;clientId=legacy-w1&client_secret=guess") }),
+    ("Basic with a domain", { $0.headers.append("Authorization", basic("DOMAIN\\legacy-w1:guess")) }),
     ("malformed", { $0.body = body("client_id=legacy-w1%00&client_secret=guess") }),
     ("Basic", { $0.headers.append("Authorization", basic("legacy-w1:guess")) }),
     ("Basic in another case", { $0.headers.append("Authorization", basic("LEGACY-w1:guess")) }),
@@ -84,6 +88,58 @@ struct HeldIdentifierTests {
       { $0.body = body("client_assertion=a.e30.b&client_assertion=\(jwt(#"{"sub":"legacy-w1"}"#))") }
     ),
   ]
+
+  /// `Authorization` fields in which the gateway reads no user, and some server may read `legacy-w1`.
+  private static let unreadable: [[String]] = {
+    let pair = Base64.encode(Array("legacy-w1:guess".utf8))
+    let other = Base64.encode(Array("other:guess".utf8))
+    let (front, back) = (pair.prefix(4), pair.dropFirst(4))
+    let wide = Base64.encode("legacy-w1:guess".utf16.flatMap { [UInt8(truncatingIfNeeded: $0), 0] })
+    return [
+      ["Basic \(front) \(back)"], ["Basic \(front)\t\(back)"], [pair], ["Basic\u{a0}\(pair)"], ["Basic=\(pair)"],
+      ["Basic: \(pair)"], ["x Basic \(pair)"], ["\"Basic\" \(pair)"], ["Basic \"\(pair)\""],
+      ["Basic \(other), Basic \(pair)"], ["Basic \(other),Basic \(pair)"], ["Basic \(pair) x"], ["Basic !\(pair)"],
+      ["Basic \(other)", "Basic \(pair)"], ["Bearer x", "Basic \(pair)"], ["Bearer x, Basic \(pair)"], ["Bearer"],
+      ["Basic \(wide)"], ["Digest \(pair)"], [""],
+    ]
+  }()
+
+  @Test(
+    "I-credentials: at introspection, `Authorization` is one readable field with HTTP Basic or a bearer token",
+    arguments: [true, false])
+  func unreadableFields(holdsSecret: Bool) async throws {
+    let policy = try FixturePolicy.with { policy in
+      if !holdsSecret { for id in policy.clients.keys where id.rawValue != "w3" { policy.clients[id] = nil } }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      for fields in Self.unreadable {
+        let headers = Headers(fields.map { Headers.Field(name: "Authorization", value: $0) })
+        try await gateway.expectRefused(post: "/introspect", ["token": "x"], headers, status: 401)
+        // Some of the fields name the held id also for the gateway.
+        let rules = ["client-authentication-malformed"] + (holdsSecret ? ["client-is-upstream"] : [])
+        let line = try #require(gateway.logLines.last)
+        #expect(rules.contains { line.contains(#""rule":"\#($0)""#) }, "\(fields) \(line)")
+      }
+      for field in [Self.basic("DOMAIN\\other:guess"), Self.basic("other:a b%"), "Bearer abc", "bearer  abc"] {
+        let before = gateway.upstream.recorder.count
+        _ = try await gateway.post("/introspect", ["token": "x"], ["Authorization": field])
+        #expect(gateway.upstream.recorder.count == before + 1, "\(field)")
+        #expect(gateway.upstream.recorder.requests.last?.headers.all("Authorization") == [field])
+      }
+    }
+  }
+
+  @Test("I-observe: if no client is enforced, such a field passes unchanged and is a finding")
+  func observedFields() async throws {
+    try await GatewayFixture.run(try ObserveTests.observing()) { gateway in
+      for fields in Self.unreadable where fields != [""] {
+        let headers = Headers(fields.map { Headers.Field(name: "Authorization", value: $0) })
+        _ = try await gateway.post("/introspect", ["token": "x"], headers)
+        #expect(gateway.upstream.recorder.requests.last?.headers.all("Authorization") == fields)
+        #expect(gateway.logLines.last?.contains("would-reject:client-authentication-malformed") == true, "\(fields)")
+      }
+    }
+  }
 
   private static func body(_ text: String) -> [UInt8] {
     Array((text + "&token=x&grant_type=client_credentials").utf8)
