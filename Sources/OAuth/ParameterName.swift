@@ -191,6 +191,11 @@ extension ParameterNames {
   /// The parameters that a page of the upstream could change: those of the authorization endpoint, and `audience`.
   public static let atReentry: ParameterNames = [atAuthorization, ParameterNames(.audience)]
 
+  /// The parameters of an authorization request whose values the gateway checks or seals. A cookie with one of these
+  /// names does not reach the authorization endpoint.
+  public static let checkedAtAuthorization: ParameterNames =
+    atReentry.subtracting(openIDConnect).union(ParameterNames(.claims))
+
   /// The parameters that are defined for the token endpoint, except `authorization_details` (RFC 9396). It is not in
   /// this set, so that the gateway forwards it if `upstream.parameters` lists it.
   public static let atToken = ParameterNames(

@@ -39,11 +39,13 @@ extension FrontControllerQuery {
 
   /// Returns a parameter name as the most lenient program reads it, in lower case. PHP replaces a period, a space and an
   /// opening bracket with an underscore.
-  static func lenientName(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+  static func lenientName(
+    _ bytes: ArraySlice<UInt8>, rounds: Int = LenientDecoding.maximumRounds
+  ) -> [UInt8] {
     let isASCII = bytes.allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "%") }
     let spaced = bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0.lowercasedASCII }
     // Nothing else is decoded.
-    let decoded = isASCII ? spaced : LenientDecoding.decoded(spaced)
+    let decoded = isASCII ? spaced : LenientDecoding.decoded(spaced, rounds: rounds)
     return decoded.drop { $0 <= 0x20 }.prefix { $0 >= 0x20 }.map { byte -> UInt8 in
       byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "[") ? UInt8(ascii: "_") : byte
     }

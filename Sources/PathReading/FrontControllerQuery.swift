@@ -95,7 +95,7 @@ struct FrontControllerQuery {
 
   /// Returns the offset of the first byte at or after `start` that is not part of a plain name; the length of the query
   /// if there is none.
-  private static func endOfName(in query: Span<UInt8>, from start: Int) -> Int {
+  static func endOfName(in query: Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index <= query.count - 8 {
       let word = query.word(at: index)

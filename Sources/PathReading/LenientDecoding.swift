@@ -5,12 +5,12 @@ internal import ByteText
 public enum LenientDecoding {
   /// The maximum number of times that a text is decoded. Each server in a chain decodes once, and chains are shorter
   /// than this.
-  private static let maximumRounds = 8
+  public static let maximumRounds = 8
 
-  /// Decodes the bytes until a decoding changes nothing, but at most `maximumRounds` times.
-  public static func decoded(_ text: [UInt8]) -> [UInt8] {
+  /// Decodes the bytes until a decoding changes nothing, but at most `rounds` times.
+  public static func decoded(_ text: [UInt8], rounds: Int = maximumRounds) -> [UInt8] {
     var bytes = text
-    for _ in 0..<maximumRounds {
+    for _ in 0..<rounds {
       let next = folded(unescaped(bytes, decodesUnicodeEscapes: true))
       guard next != bytes else { break }
       bytes = next

@@ -133,6 +133,27 @@ public struct OAuthNames: OptionSet, Sendable {
     }
   }
 
+  /// Returns the parameter that some server may read in a cookie with this name, in any spelling; `nil` for any other
+  /// cookie. PHP without a `request_order`, classic ASP and Zope read cookies like parameters.
+  ///
+  /// Called for each cookie of each request, so nearly all names end at their first byte or their length.
+  public static func parameter(inCookie name: Span<UInt8>) -> String? {
+    guard !name.isEmpty else { return nil }
+    let names: OAuthNames
+    if FrontControllerQuery.endOfName(in: name, from: 0) == name.count {
+      names = OAuthNames(decodedName: name)
+    } else {
+      let first = name[0].lowercasedASCII
+      // No spelling of a parameter begins with another letter or digit, with an underscore or with a period.
+      let isOther = FrontControllerQuery.isPlain(first) || first == UInt8(ascii: ".")
+      guard !isOther || OAuthNames.all.contains(where: { $0.1.utf8.first == first }) else { return nil }
+      let examined = [UInt8](copying: name.extracting(first: OAuthNames.examinedLength))
+      // Few servers decode the name of a cookie, and a proxy in front of them may decode it once more.
+      names = OAuthNames(decodedName: FrontControllerQuery.lenientName(examined[...], rounds: 2).span)
+    }
+    return names.isEmpty ? nil : OAuthNames.all.first { names.contains($0.0) }?.1
+  }
+
   /// Creates the set of the parameters in a multipart form (RFC 7578, section 4.2). A name is the value of `name=`,
   /// with or without quotation marks.
   public init(multipart: [UInt8]) {

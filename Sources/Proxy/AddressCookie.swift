@@ -10,7 +10,7 @@ import Reactor
 struct AddressCookie {
   /// The name of the server's cookie.
   private let serverCookie: String
-  private let name: String
+  let name: String
   private static let digits = 4
 
   init(of serverCookie: String) {

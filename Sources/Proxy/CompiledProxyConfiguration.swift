@@ -68,6 +68,10 @@ public struct ProxyConfiguration: Sendable {
   public var insecureOrigins: [String] = []
   /// The name of the handler's own cookie, which is never sent upstream and which the upstream cannot set.
   public var handlerCookie = ""
+  /// Returns the parameter that some server may read in a cookie with this name; `nil` for any other cookie.
+  public var cookieParameter: @Sendable (Span<UInt8>) -> String? = { _ in nil }
+  /// True if such cookies are not sent upstream.
+  public var dropsParameterCookies = false
   /// Returns true for a trusted proxy, whose forwarding fields are used.
   public var trusts: @Sendable (Address) -> Bool = { _ in false }
   /// The TLS of each listener, by its index. A listener without an element, or with `nil`, is plaintext.

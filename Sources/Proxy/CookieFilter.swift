@@ -2,18 +2,32 @@ internal import ByteText
 import HTTP
 import Reactor
 
-/// Finds the gateway's own cookie in passing messages, and removes it. Also finds the attribute `Secure` of the cookies
-/// that the upstream sets.
-enum CookieFilter {
-  /// True if a `Cookie` value contains a pair with this name.
-  static func contains(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
-    guard !name.isEmpty else { return false }
+/// Finds the gateway's own cookie, and cookies that some server reads like parameters, and removes them. Also finds the
+/// attribute `Secure` of the cookies that the upstream sets.
+public enum CookieFilter {
+  /// The cookies in a `Cookie` value that the gateway may have to remove.
+  struct Found {
+    /// True if the handler's own cookie is among them.
+    var hasOwn = false
+    /// A parameter that some server may read in a cookie; `nil` if there is none.
+    var parameter: String?
+  }
+
+  /// Searches a `Cookie` value for the handler's own cookie and for parameters.
+  static func search(_ bytes: Span<UInt8>, _ value: Range<Int>, _ settings: CompiledProxyConfiguration) -> Found {
+    let own = settings.configuration.handlerCookie
+    let parameter = settings.configuration.cookieParameter
+    var found = Found()
     var position = value.lowerBound
     while position < value.upperBound {
       let pair = nextPair(bytes, &position, value.upperBound)
-      if isNamed(name, bytes, pair) { return true }
+      if isNamed(own, bytes, pair) {
+        found.hasOwn = true
+      } else if let name = first(in: bytes.extracting(pair), parameter) {
+        found.parameter = name
+      }
     }
-    return false
+    return found
   }
 
   /// Returns the range of the value of the first pair with this name in a `Cookie` value; `nil` without one.
@@ -27,17 +41,24 @@ enum CookieFilter {
     return nil
   }
 
-  /// Appends a `Cookie` field with all pairs except those of this name, or no field if no other pair is left.
+  /// Appends a `Cookie` field with all pairs except the handler's own cookie and, if the configuration says so, those
+  /// with parameters. Appends no field if no other pair is left.
   ///
   /// The appended field is never longer than the original, because a space follows a semicolon only where the original
   /// has one. So a buffer with room for the original field has room for this one.
-  static func append(_ value: Range<Int>, of bytes: Span<UInt8>, without name: String, to buffer: Buffer) {
+  static func appendPermitted(
+    _ value: Range<Int>, of bytes: Span<UInt8>, _ settings: CompiledProxyConfiguration, to buffer: Buffer
+  ) {
+    let configuration = settings.configuration
     var isFirst = true
     var position = value.lowerBound
     while position < value.upperBound {
       let before = position
       let pair = nextPair(bytes, &position, value.upperBound)
-      if pair.isEmpty || isNamed(name, bytes, pair) { continue }
+      if pair.isEmpty || isNamed(configuration.handlerCookie, bytes, pair) { continue }
+      if configuration.dropsParameterCookies, first(in: bytes.extracting(pair), configuration.cookieParameter) != nil {
+        continue
+      }
       buffer.append(isFirst ? "Cookie: " : pair.lowerBound > before ? "; " : ";")
       isFirst = false
       buffer.append(bytes, in: pair)
@@ -47,23 +68,51 @@ enum CookieFilter {
 
   /// Returns a `Cookie` value without the pairs of this name; empty if no other pair is left.
   static func value(_ value: String, without name: String) -> String {
+    self.value(value) { bytes, pair in isNamed(name, bytes, pair) }
+  }
+
+  /// Returns a `Cookie` value without the pairs in which some server finds a name for which `drops` returns true; empty
+  /// if no other pair is left.
+  public static func value(_ value: String, droppingNames drops: (Span<UInt8>) -> Bool) -> String {
+    self.value(value) { bytes, pair in first(in: bytes.extracting(pair)) { drops($0) ? true : nil } ?? false }
+  }
+
+  private static func value(_ value: String, dropping drops: (Span<UInt8>, Range<Int>) -> Bool) -> String {
     let bytes = FieldText.encode(value)
-    guard contains(name, bytes.span, 0..<bytes.count) else { return value }
+    var position = 0
+    var isFound = false
+    while position < bytes.count, !isFound { isFound = drops(bytes.span, nextPair(bytes.span, &position, bytes.count)) }
+    guard isFound else { return value }
     var kept: [UInt8] = []
     kept.reserveCapacity(bytes.count)
-    var position = 0
+    position = 0
     while position < bytes.count {
       let pair = nextPair(bytes.span, &position, bytes.count)
-      if pair.isEmpty || isNamed(name, bytes.span, pair) { continue }
+      if pair.isEmpty || drops(bytes.span, pair) { continue }
       if !kept.isEmpty { kept += [0x3b, 0x20] }
       kept.append(copying: bytes.span.extracting(pair))
     }
     return FieldText.decode(kept)
   }
 
+  /// Returns the first result of `find` for the names in a pair; `nil` if it returns none. Some servers separate cookies
+  /// at commas, too (RFC 2109, section 4.3.2), so each `name=` behind a comma is a name.
+  private static func first<Result>(in pair: Span<UInt8>, _ find: (Span<UInt8>) -> Result?) -> Result? {
+    var start = 0
+    while start < pair.count {
+      let end = pair.firstIndex(of: 0x2c, from: start) ?? pair.count
+      let piece = pair.extracting(start..<end)
+      let equals = piece.firstIndex(of: 0x3d)
+      if equals != nil || start == 0, let found = find(piece.extracting(piece.trimmed(0..<(equals ?? piece.count)))) {
+        return found
+      }
+      start = end + 1
+    }
+    return nil
+  }
+
   /// True if a `Set-Cookie` value sets the cookie with this name.
   static func sets(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
-    guard !name.isEmpty else { return false }
     var position = value.lowerBound
     // Browsers read `=name=value` as a cookie without a name and send it back as `name=value`.
     while position < value.upperBound, [0x20, 0x09, 0x3d].contains(bytes[position]) { position += 1 }
@@ -92,10 +141,10 @@ enum CookieFilter {
   }
 
   /// True if the pair or attribute has this name, in any letter case. Cookie names are case-sensitive, but a server
-  /// that folds case must not receive the cookie under another spelling.
+  /// that folds case must not receive the cookie under another spelling. False for an empty name.
   private static func isNamed(_ name: String, _ bytes: Span<UInt8>, _ pair: Range<Int>) -> Bool {
     let count = name.utf8.count
-    guard pair.count >= count else { return false }
+    guard count > 0, pair.count >= count else { return false }
     var position = pair.lowerBound
     for byte in name.utf8 {
       if bytes[position].lowercasedASCII != byte.lowercasedASCII { return false }

@@ -223,6 +223,7 @@ final class Exchange {
       acceptsTrailers = written.acceptsTrailers
       dropsTrailers = requestFields.hasRemovingOption
       if written.dropsFields { clientConnection.reportDroppedFields(bytes) }
+      if let name = written.cookieParameter { clientConnection.reportCookie(ofParameter: name, bytes) }
       return RequestRewriter.allowedUpgrade(head, bytes, settings) != nil
     }
   }

@@ -44,6 +44,12 @@ public protocol RequestHandler: AnyObject {
   /// - Parameter name: the name or glob that matched, never text of the request.
   func dropped(field name: String, client: ClientFacts)
 
+  /// Reports a passing request with a cookie that some server reads like a parameter
+  /// (`ProxyConfiguration.cookieParameter`).
+  ///
+  /// - Parameter name: the name of the parameter.
+  func found(parameterInCookie name: String, client: ClientFacts)
+
   /// Returns the response that the client gets in place of a withheld one.
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response
 
@@ -90,6 +96,8 @@ extension RequestHandler {
   public var observesDroppedFields: Bool { false }
   /// Does nothing.
   public func dropped(field name: String, client: ClientFacts) {}
+  /// Does nothing.
+  public func found(parameterInCookie name: String, client: ClientFacts) {}
 }
 
 /// A handler that answers each request itself. The proxy calls the functions of this extension only for responses to

@@ -8,6 +8,8 @@ enum RequestRewriter {
   struct Written {
     /// True if the request carried the handler's own cookie.
     var requestHasHandlerCookie = false
+    /// A parameter that some server may read in a cookie (`ProxyConfiguration.cookieParameter`); `nil` if there is none.
+    var cookieParameter: String?
     /// True if a field was dropped because this client may not send it.
     var dropsFields = false
     /// True if the client accepts trailers: it says so, or it uses HTTP/2, which carries them in any response.
@@ -45,9 +47,11 @@ enum RequestRewriter {
         written.dropsFields = true
         continue
       case .cookie:
-        if CookieFilter.contains(settings.configuration.handlerCookie, bytes, field.value) {
-          written.requestHasHandlerCookie = true
-          CookieFilter.append(field.value, of: bytes, without: settings.configuration.handlerCookie, to: buffer)
+        let found = CookieFilter.search(bytes, field.value, settings)
+        if found.hasOwn { written.requestHasHandlerCookie = true }
+        if let parameter = found.parameter { written.cookieParameter = parameter }
+        if found.hasOwn || found.parameter != nil && settings.configuration.dropsParameterCookies {
+          CookieFilter.appendPermitted(field.value, of: bytes, settings, to: buffer)
           continue
         }
       // Nearly all fields of nearly all requests take this branch.

@@ -96,6 +96,14 @@ extension ServerConnection {
     }
   }
 
+  /// Reports a passing request with a cookie that some server reads like a parameter.
+  ///
+  /// - Parameter bytes: The head whose fields are in `requestFields`.
+  func reportCookie(ofParameter name: String, _ bytes: Span<UInt8>) {
+    let client = identity.facts(bytes, requestFields, requestNumber: requestNumber)
+    worker.handler.found(parameterInCookie: name, client: client)
+  }
+
   /// Reads and decodes the whole body.
   private func readBody(_ head: RequestHead, limit: Int) async throws(UnreadBody) -> [UInt8] {
     if case .length(let count) = head.body, count > limit { throw UnreadBody(.bodyTooLarge(limit: limit)) }

@@ -20,6 +20,11 @@ public final class Upstream {
   /// The id of the address that the requests prefer; `nil` for the choice by the configuration. Has no effect if the
   /// upstream has one address.
   public var preferredAddress: UInt16?
+  /// The names of the cookies from which the address for a request follows; empty if it follows from none.
+  public var affinityCookies: [String] {
+    guard case .cookie(let name) = worker.settings.configuration.affinity else { return [] }
+    return [name, AddressCookie(of: name).name]
+  }
   /// The id of the address that sent the latest response; `nil` without one, or if the upstream has one address.
   public private(set) var answeringAddress: UInt16?
 

@@ -38,6 +38,28 @@ struct OAuthNamesTests {
     #expect(Self.matcher.read(path: "/login", query: query) == .notEndpoint)
   }
 
+  @Test(
+    "I-path: a cookie is recognised as a parameter in every spelling of its name",
+    arguments: [
+      ("grant_type", "grant_type"), ("Client_ID", "client_id"), ("response.type", "response_type"),
+      ("client[id", "client_id"), ("client%5Fid", "client_id"), ("%63lient_id", "client_id"),
+      ("client%u005Fid", "client_id"), ("client%255Fid", "client_id"), ("+client_id", "client_id"),
+      ("client+id", "client_id"), ("grant_type%00x", "grant_type"), ("\u{ff47}rant_type", "grant_type"),
+    ])
+  func cookie(name: String, parameter: String) {
+    #expect(OAuthNames.parameter(inCookie: name.utf8.span) == parameter)
+  }
+
+  @Test(
+    "Other cookies are not parameters",
+    arguments: [
+      "", "JSESSIONID", "PHPSESSID", "connect.sid", ".AspNetCore.Session", "_opensaml_req_ss%3Amem%3A1", "client_idx",
+      "x_client_id", "state", "nonce", "scope", "code", "token", "refresh_token", "%", "grant-type", "_grant_type",
+    ])
+  func otherCookie(name: String) {
+    #expect(OAuthNames.parameter(inCookie: name.utf8.span) == nil)
+  }
+
   @Test("upstream.pass is checked first: a path that it does not list is 404")
   func notPassed() {
     let matcher = EndpointMatcher(

@@ -10,11 +10,12 @@ import Telemetry
 /// the response (`I-observe`).
 extension InterceptedRequest {
   /// Returns the request with the client's header fields, in their order and without `Host`, and the client's body. The
-  /// proxy sets `Host` and the framing, and adds `Via` and the forwarding fields, as for every request that passes.
+  /// proxy sets `Host` and the framing, and adds `Via` and the forwarding fields, as for every request that passes. While
+  /// a client is enforced, ``append(_:to:)`` drops parameters and credentials in fields.
   private func asReceived() -> OutboundRequest {
     var headers = Headers(capacity: request.headers.fields.count)
     for field in request.headers.fields where !field.name.isEqualIgnoringCase(to: "host") {
-      headers.append(field.name, field.value)
+      append(field, to: &headers)
     }
     identify(&headers)
     return OutboundRequest(

@@ -418,6 +418,17 @@ public final class Gateway: RequestHandler {
     record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicInstant())
   }
 
+  /// Logs that a passing request has a cookie with the name of an OAuth parameter, for each name at most once a minute.
+  public func found(parameterInCookie name: String, client: ClientFacts) {
+    let finding = InterceptedRequest.finding(cookieParameter: name)
+    guard resources.droppedFields.admit(finding), reserveLine() else { return }
+    defer { releaseLine() }
+    let trail = trail(for: client.reference)
+    if !policy.isEnforcing { trail.mode = EnforcementMode.observe.rawValue }
+    trail.findings.append(finding)
+    record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicInstant())
+  }
+
   /// Counts the decision on a request and appends it to the decision log.
   ///
   /// - Parameters:

@@ -95,6 +95,8 @@ public final class GatewaySnapshot: Sendable {
     settings.origin = gateway.origin.description
     settings.authority = gateway.origin.authority
     settings.handlerCookie = cookie.name
+    settings.cookieParameter = { OAuthNames.parameter(inCookie: $0) }
+    settings.dropsParameterCookies = policy.isEnforcing
     settings.connectTimeout = upstream.connectTimeout
     settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades

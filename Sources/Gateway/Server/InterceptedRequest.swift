@@ -140,12 +140,12 @@ final class InterceptedRequest {
   }
 
   /// Returns the header fields for a request to the upstream without a body: those of the client's request, except
-  /// `omittedFields`. `Upstream` removes the gateway's cookie from every request.
+  /// `omittedFields` and those that ``append(_:to:)`` drops. `Upstream` removes the gateway's cookie from every request.
   func forwardedHeaders() -> Headers {
     // The id of the request, the two fields of its trace, and `Content-Type` are added.
     var headers = Headers(capacity: request.headers.fields.count + 4)
     for field in request.headers.fields where !InterceptedRequest.omittedFields.contains(field.name) {
-      headers.append(field.name, field.value)
+      append(field, to: &headers)
     }
     identify(&headers)
     return headers
