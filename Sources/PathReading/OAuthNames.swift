@@ -146,13 +146,18 @@ public struct OAuthNames: OptionSet, Sendable {
       let first = name[0].lowercasedASCII
       // No spelling of a parameter begins with another letter or digit, with an underscore or with a period.
       let isOther = FrontControllerQuery.isPlain(first) || first == UInt8(ascii: ".")
-      guard !isOther || OAuthNames.all.contains(where: { $0.1.utf8.first == first }) else { return nil }
+      guard !isOther || OAuthNames.inCookies.contains(where: { $0.text.utf8.first == first }) else { return nil }
       let examined = [UInt8](copying: name.extracting(first: OAuthNames.examinedLength))
       // Few servers decode the name of a cookie, and a proxy in front of them may decode it once more.
       names = OAuthNames(decodedName: FrontControllerQuery.lenientName(examined[...], rounds: 2).span)
     }
-    return names.isEmpty ? nil : OAuthNames.all.first { names.contains($0.0) }?.1
+    return names.isEmpty ? nil : OAuthNames.inCookies.first { names.contains($0.parameter) }?.text
   }
+
+  /// The parameters that no server uses as the name of a cookie of its own.
+  private static let inCookies: [(parameter: OAuthNames, text: String)] = [
+    (.responseType, "response_type"), (.clientID, "client_id"), (.grantType, "grant_type"),
+  ]
 
   /// Creates the set of the parameters in a multipart form (RFC 7578, section 4.2). A name is the value of `name=`,
   /// with or without quotation marks.
