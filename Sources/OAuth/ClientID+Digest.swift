@@ -22,7 +22,7 @@ extension ClientID {
 
   /// The digest in a short form; `nil` for any other id.
   public var digest: [UInt8]? {
-    guard rawValue.utf8.span.starts(with: ClientID.digestPrefix.utf8.span),
+    guard rawValue.hasPrefix(ClientID.digestPrefix),
       let bytes = Base64URL.decode(String(Substring(rawValue.utf8.dropFirst(ClientID.digestPrefix.utf8.count)))),
       bytes.count == ClientID.digestLength
     else { return nil }

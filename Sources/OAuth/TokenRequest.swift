@@ -52,9 +52,13 @@ public final class TokenRequest: Sendable {
     self.hasClientCertificate = hasClientCertificate
     self.definedParameters = definedParameters
     self.authorization = authorization.map { Secret($0) }
-    credentials = authorization.map(TokenRequest.credentials)
-    basicUsers = zip(authorization, credentials).compactMap(TokenRequest.basicUser)
-    usersInAuthorization = authorization.flatMap(TokenRequest.users)
+    if authorization.isEmpty {
+      (credentials, basicUsers, usersInAuthorization) = ([], [], [])
+    } else {
+      credentials = authorization.map(TokenRequest.credentials)
+      basicUsers = zip(authorization, credentials).compactMap(TokenRequest.basicUser)
+      usersInAuthorization = authorization.flatMap(TokenRequest.users)
+    }
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
     let queryParameters = FormParameters(parsing: query ?? "")
     let bodyParameters = isForm ? FormParameters(parsing: FormContent.withoutFinalLineEnd(body)) : FormParameters()

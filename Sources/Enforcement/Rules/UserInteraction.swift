@@ -9,7 +9,7 @@ extension Rule where Context == AuthorizationContext {
   /// gateway must ask the user for consent.
   static var promptAllowed: Rule {
     Rule(name: "prompt does not skip the consent page", source: "OpenID Connect Core, section 3.1.2.1") { context in
-      let prompt = context.parameters[.prompt] ?? ""
+      guard let prompt = context.parameters[.prompt] else { return .pass }
       var (count, hasNone) = (0, false)
       prompt.utf8.span.forEachPart(separatedBy: .space) { part in
         let word = prompt.utf8.span.extracting(part)
