@@ -294,6 +294,7 @@ extension ProxyTests {
           for (index, stream) in streams.enumerated() {
             try await idle.send(.get(stream, "/intercept/relay"))
             await bench.eventually("the page is sent") { bench.upstream.requests.count == index + 1 }
+            try #require(bench.upstream.requests.count == index + 1, "\(reserved)")
           }
           let other = try await connect("192.0.2.2")
           for stream in [1, 3, 5] {

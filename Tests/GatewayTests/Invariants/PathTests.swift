@@ -186,7 +186,7 @@ struct PathTests {
   func loginPage() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { $0.path == "/signin" ? Response(status: 200, body: Array("page".utf8)) : nil }
-      let begun = try await gateway.begin()
+      let begun = try await gateway.begin { $0.set("scope", "read") }
       let other = try await gateway.begin()
       let page = begun.query.added(to: "/signin")
       let shown = try await gateway.get(page, Headers.cookies([begun.cookie]))
