@@ -60,6 +60,7 @@ public struct Base64Digits: Sendable {
     }
   }
 
+  /// The digits.
   public static let all = Base64Digits()
 
   /// The six bits that a character means; above 63 for a character that is no digit.

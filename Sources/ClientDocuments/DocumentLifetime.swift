@@ -21,7 +21,8 @@ enum DocumentLifetime {
         if ["no-store", "no-cache", "private"].contains(where: { name.isEqualIgnoringCase(to: $0.utf8.span) }) {
           isUsual = false
         } else if name.isEqualIgnoringCase(to: "max-age".utf8.span) {
-          let seconds = end < directive.count ? number(directive.extracting(directive.trimmed(end + 1..<directive.count))) : nil
+          let seconds =
+            end < directive.count ? number(directive.extracting(directive.trimmed(end + 1..<directive.count))) : nil
           if let seconds { age = min(age ?? seconds, seconds) } else { isUsual = false }
         }
         return isUsual

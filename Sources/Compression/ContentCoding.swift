@@ -31,7 +31,9 @@ public enum ContentCoding: Sendable, Equatable {
   }
 
   private static func coding(_ name: Span<UInt8>) -> ContentCoding? {
-    if name.isEqualIgnoringCase(to: "gzip".utf8.span) || name.isEqualIgnoringCase(to: "x-gzip".utf8.span) { return .gzip }
+    if name.isEqualIgnoringCase(to: "gzip".utf8.span) || name.isEqualIgnoringCase(to: "x-gzip".utf8.span) {
+      return .gzip
+    }
     return name.isEqualIgnoringCase(to: "deflate".utf8.span) ? .deflate : nil
   }
 

@@ -1,6 +1,6 @@
 internal import ByteText
 
-/// What a JSON text costs when it is read.
+/// The cost of reading a JSON text.
 struct JSONExtent {
   /// The length up to which each text is read: its values need less than the limits permit.
   private static let unlimitedLength = 2 * 1024

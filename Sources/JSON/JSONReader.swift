@@ -8,7 +8,7 @@ public enum JSONReader {
   /// The treatment of texts on which readers disagree: those with a byte order mark or bytes that are not UTF-8 (RFC 8259,
   /// section 8.1), and those with several members of the same name in an object (section 4).
   public enum Strictness: Sendable {
-    /// The mark is ignored, U+FFFD stands for what is not UTF-8, and the first of the members counts.
+    /// The mark is ignored, U+FFFD replaces what is not UTF-8, and the first of the members counts.
     case lenient
     /// The text is refused, because another reader may refuse it or choose another member.
     case strict
@@ -119,7 +119,7 @@ public enum JSONReader {
     guard end < bytes.count else { return nil }
     var text: [UInt8] = []
     var isValid = true
-    // No escape is shorter than the character that it stands for.
+    // No escape is shorter than its character.
     text.append(addingCapacity: end - index) { output in
       while index < end, isValid {
         let byte = bytes[index]

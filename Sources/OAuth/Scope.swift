@@ -50,6 +50,7 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
   /// True if `other` contains every token of this scope.
   public func isWithin(_ other: Scope) -> Bool { text == other.text || tokens.isSubset(of: other.tokens) }
 
+  /// The same as ``text``.
   public var description: String { text }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {

@@ -32,6 +32,7 @@ public struct UpstreamSettings: Sendable {
   /// the content of the state and sends a short random key of the stored entry (a handle) instead. The gateway refuses
   /// the request if the entry would exceed 512 bytes. Default: 4 KiB, enough for the longest `state` of an app (2 KiB).
   public var stateLimit = UpstreamSettings.defaultStateLimit
+  /// The default of `stateLimit`.
   public static let defaultStateLimit = 4_096
   /// The time for which the server accepts a code. For this time, the store records the sign-in to which the code
   /// belongs. Default: 10 minutes.

@@ -75,7 +75,7 @@ extension ProxyTests {
           (["Forwarded: for=6.6.6.6;proto=https, By=x; For=\"[2001:db8::9]:4711\""], "2001:db8::9 false -"),
           (["Forwarded: proto=https;for=\"6.6.6.6", "Forwarded: for=192.0.2.7"], "192.0.2.7 false -"),
           (["Forwarded: for=6.6.6.6, for=unknown"], "127.0.0.1 false -"),
-          // A client's `Forwarded` that the proxy does not know does not count beside the fields of the proxy.
+          // A client's `Forwarded` that the proxy does not know does not count if the proxy has fields of its own.
           (["Forwarded: for=6.6.6.6;proto=https", "X-Forwarded-For: 192.0.2.7"], "192.0.2.7 false -"),
         ] {
           let response = try await bench.exchange(

@@ -91,7 +91,8 @@ public struct ReflectedCodeScanner: Sendable {
   }
 
   private static func isRemovedFromAddresses(_ byte: UInt8) -> Bool {
-    byte <= .space || byte >= 0x7f || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "\"")
+    byte <= .space || byte >= 0x7f || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
+      || byte == UInt8(ascii: "\"")
   }
 
   private static func lowercased(_ text: [UInt8]) -> [UInt8] {

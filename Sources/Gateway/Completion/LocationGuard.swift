@@ -235,7 +235,7 @@ struct LocationGuard: Sendable {
   /// than `decodingRounds`.
   private static func containsAny(of names: [String], _ field: Span<UInt8>) -> Bool {
     // Browsers remove tabs from a URL. Some apps ignore the case of parameter names, and some decode the names once or
-    // several times. No name has a byte outside ASCII, so one such byte stands for several in a row: a byte of a value that
+    // several times. No name has a byte outside ASCII, so one such byte replaces several in a row: a byte of a value that
     // is not UTF-8 has three in its text.
     var text: [UInt8] = []
     text.append(addingCapacity: field.count) { output in

@@ -72,7 +72,8 @@ struct CrossOriginAccess: Sendable {
 
   /// Returns the origin of a request if the policy lists it. An origin is ASCII: the set would normalise any other text.
   private func listedOrigin(of request: Request) -> String? {
-    guard let origin = request.headers.onlyValue(of: "Origin"), origin.utf8.span.isASCII, origins.contains(origin) else {
+    guard let origin = request.headers.onlyValue(of: "Origin"), origin.utf8.span.isASCII, origins.contains(origin)
+    else {
       return nil
     }
     return origin

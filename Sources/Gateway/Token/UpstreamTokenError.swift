@@ -100,7 +100,8 @@ struct UpstreamTokenError {
   private static let badGrants: Set<String> = {
     let faults = ["invalid", "bad", "expired", "revoked", "unknown", "used", "inactive", "wrong"]
     let things = [
-      "token", "refreshtoken", "code", "authorizationcode", "authcode", "grant", "authorizationgrant", "verificationcode",
+      "token", "refreshtoken", "code", "authorizationcode", "authcode", "verificationcode", "grant",
+      "authorizationgrant",
     ]
     var words: Set<String> = []
     for thing in things {

@@ -75,7 +75,8 @@ enum UpstreamTokenResponse {
       form.firstRepeatedName == nil
     else { return nil }
     // A text with nothing but the word, such as `invalid_grant`, is read as one name without a value.
-    if let word = form.entries.first, form.entries.count == 1, word.value.isEmpty, UpstreamTokenError.isKnown(word.name) {
+    if let word = form.entries.first, form.entries.count == 1, word.value.isEmpty, UpstreamTokenError.isKnown(word.name)
+    {
       return ["error": .string(word.name)]
     }
     var members: [String: JSONValue] = [:]
@@ -117,7 +118,8 @@ enum UpstreamTokenResponse {
   private static func normalised(_ members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
     if members.contains(where: { isEmpty($0.value) }) {
-      for name in ["refresh_token", "error", "error_description", "error_uri"] where members[name].map(isEmpty) ?? false {
+      for name in ["refresh_token", "error", "error_description", "error_uri"] where members[name].map(isEmpty) ?? false
+      {
         members[name] = nil
       }
     }
