@@ -83,7 +83,7 @@ extension PolicyReader {
       guard let path = text(item) else { continue }
       if let problem = Self.pathProblem(path) {
         error(.invalidValue, item.node, "`\(field.name)` cannot be \(quoted(path)); \(problem)")
-      } else if field.name != "not_endpoints", path.utf8.contains(UInt8(ascii: "*")) {
+      } else if !["not_endpoints", "completion_paths"].contains(field.name), path.utf8.contains(UInt8(ascii: "*")) {
         error(
           .invalidValue, item.node,
           "\(quoted(path)) in `\(field.name)` has a `*`, which would match only itself; list each path"

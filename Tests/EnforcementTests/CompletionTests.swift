@@ -110,8 +110,8 @@ struct CompletionTests {
   }
 
   @Test(
-    "A code is not found if other characters interrupt it",
-    arguments: ["/a?x=abc%2Fef_h", "/a?x=abc-%20ef_h", "/a?x=abc-e%3D%66_", "/a?x=abc-e%66%3D_h", "/a?x=abc-e&y=f_h"])
+    "A code is not found if other letters interrupt it, or a part is missing",
+    arguments: ["/a?x=abc%2Fef_h", "/a?x=abc-%2eef_h", "/a?x=abc-e%3D%66_", "/a?x=abc-e%66x_h", "/a?x=abc-e&y=f_h"])
   func notEchoed(target: String) {
     #expect(!ReflectedCodeScanner(target: target).contains(code: "abc-ef_h"))
   }
@@ -172,7 +172,6 @@ struct CompletionTests {
     "A code is found between characters that libraries remove from an address",
     arguments: [
       "\t", "\r\n", " ", "\u{e9}", "<", "\"", "%09", "%0d%0a", "%20", "%C3%A9", "%2509", "%25250a", "%3c", "\t\t%09",
-      "\\",
     ])
   func removed(separator: String) {
     let code = "Kx7abcdef0"

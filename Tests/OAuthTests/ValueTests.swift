@@ -100,7 +100,8 @@ struct ValueTests {
     #expect(try #require(Scope(parsing: "write")).isWithin(wide))
     #expect(try #require(Scope(parsing: "write read")).isWithin(wide))
     #expect(!(try #require(Scope(parsing: "admin")).isWithin(wide)))
-    for text in ["", " a", "a  b", "a ", "\"a\"", "a\\b", "a\tb", "\u{e9}"] { #expect(Scope(parsing: text) == nil) }
+    for text in ["", " ", "  ", "\"a\"", "a\\b", "a\tb", "\u{e9}"] { #expect(Scope(parsing: text) == nil) }
+    for text in [" a b", "a  b", "a b "] { #expect(Scope(parsing: text)?.text == "a b") }
   }
 
   @Test("6749-3.1.1: the order of the values in a response type does not matter")

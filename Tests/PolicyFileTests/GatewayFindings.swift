@@ -61,9 +61,9 @@ struct GatewayFindings {
         )
       ],
       expected: """
-        policy.yaml:6:66: error: `cors_origins` cannot be `capacitor://localhost/x`; it must begin with `https://` or \
+        policy.yaml:6:65: error: `cors_origins` cannot be `capacitor://localhost/x`; it must begin with `https://` or \
         `http://`
-        policy.yaml:6:93: error: `cors_origins` cannot be `file://`; it must begin with `https://` or `http://`
+        policy.yaml:6:92: error: `cors_origins` cannot be `file://`; it must begin with `https://` or `http://`
         """),
     FindingCase(
       .adminExposed,
