@@ -27,7 +27,11 @@ public enum JSONReader {
 
   /// Returns the members of the JSON object in `bytes`; `nil` if the text is malformed, or too expensive (``JSONExtent``).
   static func members(of bytes: Span<UInt8>, _ strictness: Strictness) -> [String: JSONValue]? {
-    guard JSONExtent.isWithinLimits(bytes) else { return nil }
+    JSONExtent.isWithinLimits(bytes) ? membersOfAnySize(of: bytes, strictness) : nil
+  }
+
+  /// Does the same for a text of the gateway itself, however expensive it is.
+  static func membersOfAnySize(of bytes: Span<UInt8>, _ strictness: Strictness = .lenient) -> [String: JSONValue]? {
     var index = 0
     if strictness == .lenient { _ = skip("\u{feff}", bytes, &index) }
     skipSpace(bytes, &index)
