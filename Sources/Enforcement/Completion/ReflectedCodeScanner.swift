@@ -224,6 +224,12 @@ private struct Needle {
     return borders
   }
 
+  /// Returns the length of the escape or byte at the index if it is not that of an unreserved character; otherwise `nil`.
+  private static func skippedWidth(_ text: Span<UInt8>, at index: Int) -> Int? {
+    if let byte = text.escapedByte(at: index) { return byte.isUnreserved ? nil : 3 }
+    return text[index].isUnreserved ? nil : 1
+  }
+
   /// True if the text contains this one.
   ///
   /// - Parameters:
@@ -249,8 +255,8 @@ private struct Needle {
         (index, matched) = (found + 1, 1)
       } else if index < text.count, text[index] == bytes[matched] {
         (index, matched) = (index + 1, matched + 1)
-      } else if index < text.count, skipsOthers, !text[index].isUnreserved {
-        index += text.escapedByte(at: index) == nil ? 1 : 3
+      } else if index < text.count, skipsOthers, let width = Needle.skippedWidth(text, at: index) {
+        index += width
         continue
       } else if index < text.count {
         matched = border(of: matched)
