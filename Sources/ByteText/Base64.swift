@@ -4,12 +4,17 @@ public enum Base64 {
   private static let alphabet = Base64Alphabet(lastTwo: "+/")
 
   /// Encodes bytes with padding.
-  public static func encode(_ bytes: [UInt8]) -> String {
+  ///
+  /// - Parameter prefix: A text in front of the encoded bytes.
+  public static func encode(_ bytes: [UInt8], after prefix: String = "") -> String {
     let bytes = bytes.span
+    let prefix = prefix.utf8.span
     let unpaddedCount = Base64Alphabet.encodedCount(of: bytes.count)
-    return String(utf8Count: (unpaddedCount + 3) & ~3) { output in
-      alphabet.encode(bytes, into: &output)
-      for index in unpaddedCount..<output.count { output[index] = UInt8(ascii: "=") }
+    return String(utf8Count: prefix.count + (unpaddedCount + 3) & ~3) { output in
+      for index in prefix.indices { output[index] = prefix[index] }
+      var encoded = output._mutatingExtracting(prefix.count...)
+      alphabet.encode(bytes, into: &encoded)
+      for index in unpaddedCount..<encoded.count { encoded[index] = UInt8(ascii: "=") }
     }
   }
 
@@ -27,14 +32,15 @@ public enum Base64 {
 public enum LenientBase64 {
   /// Returns the decoded bytes. Drops the last bits if they do not fill a byte.
   public static func decode(_ text: Span<UInt8>) -> [UInt8] {
-    let digits = Base64Digits.all
+    let table = Base64Digits.all
+    let digits = table.values.span
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count / 4 * 3 + 2)
     // The bits of the last characters; only the lowest `pendingBits` of them have not been written yet.
     var word: UInt32 = 0
     var pendingBits: UInt32 = 0
     for index in text.indices {
-      let value = digits[text[index]]
+      let value = digits[Int(text[index])]
       guard value < 64 else { continue }
       word = word << 6 | UInt32(value)
       pendingBits += 6
@@ -48,8 +54,9 @@ public enum LenientBase64 {
 
 /// The digits of both alphabets of base64 (RFC 4648, sections 4 and 5).
 public struct Base64Digits: Sendable {
-  /// The number of values is part of the type, so the compiler omits the bounds check for an index of eight bits.
-  @usableFromInline let values = InlineArray<256, UInt8> { index in
+  /// The six bits that each character means; above 63 for a character that is no digit. Read them by the span: an index of
+  /// the array itself may copy all of it.
+  public let values = InlineArray<256, UInt8> { index in
     switch UInt8(truncatingIfNeeded: index) {
     case let byte where byte.isUppercaseLetter: byte &- UInt8(ascii: "A")
     case let byte where byte.isLowercaseLetter: byte &- UInt8(ascii: "a") &+ 26
@@ -62,8 +69,4 @@ public struct Base64Digits: Sendable {
 
   /// The digits.
   public static let all = Base64Digits()
-
-  /// The six bits that a character means; above 63 for a character that is no digit.
-  @inlinable @inline(__always)
-  public subscript(_ character: UInt8) -> UInt8 { values[Int(character)] }
 }

@@ -6,9 +6,11 @@ public enum Hex {
   /// Returns two lower-case digits for each byte.
   public static func encode(_ bytes: Span<UInt8>) -> String {
     String(utf8Count: bytes.count * 2) { output in
-      for index in 0..<bytes.count {
-        output[index * 2] = digit(bytes[index] >> 4)
-        output[index * 2 + 1] = digit(bytes[index] & 15)
+      for index in bytes.indices {
+        // One bounds check for both digits.
+        var pair = output._mutatingExtracting(index &* 2..<index &* 2 &+ 2)
+        pair[0] = digit(bytes[index] >> 4)
+        pair[1] = digit(bytes[index] & 15)
       }
     }
   }
@@ -26,7 +28,8 @@ public enum Hex {
     }
   }
 
-  private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+  /// Returns the digit of a value below 16.
+  private static func digit(_ value: UInt8) -> UInt8 { value &+ (value < 10 ? 0x30 : 0x57) }
 
   /// Returns the bytes that `text` encodes, or `nil` if `text` has an odd number of characters or a character that is
   /// not a lower-case hexadecimal digit.

@@ -40,10 +40,11 @@ public struct BasicCredentials: Sendable {
   /// The credentials as the value of an `Authorization` field.
   public var header: Secret {
     var pair: [UInt8] = []
+    pair.reserveCapacity(user.utf8.count + password.reveal().utf8.count + 1)
     FormEncoding.append(user, to: &pair)
     pair.append(UInt8(ascii: ":"))
     FormEncoding.append(password.reveal(), to: &pair)
-    return Secret(BasicCredentials.scheme + Base64.encode(pair))
+    return Secret(Base64.encode(pair, after: BasicCredentials.scheme))
   }
 
   /// Returns the base64 text of `header`, an `Authorization` value that the property ``header`` returned. The scheme is

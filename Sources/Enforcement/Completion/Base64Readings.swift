@@ -18,7 +18,8 @@ enum Base64Readings {
     // Two whole groups, from each of the first four digits, are in eleven digits.
     let step = (minimum - 2) / 3 * 4 - 10
     guard step >= 8 else { return true }
-    let digits = Base64Digits.all
+    let table = Base64Digits.all
+    let digits = table.values.span
     var start = 0
     while start < text.count {
       var index = start
@@ -39,7 +40,7 @@ enum Base64Readings {
           byte = escaped
           index = position + 3
         }
-        let value = digits[byte]
+        let value = digits[Int(byte)]
         guard value < 64 else { continue }
         if count == 0 { first = position }
         word = word << 6 | UInt64(value)
@@ -65,9 +66,10 @@ enum Base64Readings {
     var digits: [UInt8] = []
     digits.reserveCapacity(text.count + 3)
     digits.append(addingCapacity: text.count) { output in
-      let values = Base64Digits.all
+      let table = Base64Digits.all
+      let values = table.values.span
       for index in text.indices {
-        let value = values[text[index]]
+        let value = values[Int(text[index])]
         if value < 64 { output.append(value) }
       }
     }

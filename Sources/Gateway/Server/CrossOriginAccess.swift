@@ -80,7 +80,7 @@ struct CrossOriginAccess: Sendable {
   }
 
   private static func isCrossOriginField(_ name: String) -> Bool {
-    name.utf8.count > 15 && String(name.prefix(15)).isEqualIgnoringCase(to: "access-control-")
+    name.utf8.count > 15 && name.utf8.span.extracting(first: 15).isEqualIgnoringCase(to: "access-control-".utf8.span)
   }
 
   /// Returns true if the redirect URI has this origin. The port of a loopback URI may differ, because apps choose it at

@@ -44,30 +44,36 @@ struct GuessLimits: Sendable {
 
   /// An attempt to use a code.
   struct Attempt {
+    private typealias Bucket = (limiter: RateLimiter, key: RateKey)
+
     private let tokensOfGuess: Int
-    private let buckets: [(limiter: RateLimiter, key: RateKey)]
+    private let browser: Bucket
+    private let network: Bucket
 
     fileprivate init(_ limits: GuessLimits, from origin: SignInOrigin) {
       tokensOfGuess = limits.tokensOfGuess
-      buckets = [
-        (limits.browsers, RateKey(browserOf: origin)),
-        (origin.network == nil ? limits.thisMachine : limits.networks, RateKey(networkOf: origin)),
-      ]
+      browser = (limits.browsers, RateKey(browserOf: origin))
+      network = (origin.network == nil ? limits.thisMachine : limits.networks, RateKey(networkOf: origin))
     }
 
     /// The time to wait if there were too many wrong codes; `nil` if an attempt may begin now.
     func wait() -> Seconds? {
       let now = SystemClock.monotonicTime()
-      return buckets.compactMap { $0.limiter.retryAfter($0.key, now: now) }.max()
+      let waits = (browser.limiter.retryAfter(browser.key, now: now), network.limiter.retryAfter(network.key, now: now))
+      guard let first = waits.0 else { return waits.1 }
+      return max(first, waits.1 ?? first)
     }
 
     /// Begins the attempt. Returns the time to wait, and begins nothing, if there were too many wrong codes; `nil` if the
     /// code may be used.
     func begin() -> Seconds? {
       let now = SystemClock.monotonicTime()
-      for (index, bucket) in buckets.enumerated() where !bucket.limiter.take(bucket.key, now: now) {
-        for taken in buckets[..<index] { taken.limiter.giveBack(taken.key, at: taken.limiter.rate, now: now) }
-        return bucket.limiter.retryAfter(bucket.key, now: now) ?? 1
+      guard browser.limiter.take(browser.key, now: now) else {
+        return browser.limiter.retryAfter(browser.key, now: now) ?? 1
+      }
+      guard network.limiter.take(network.key, now: now) else {
+        browser.limiter.giveBack(browser.key, at: browser.limiter.rate, now: now)
+        return network.limiter.retryAfter(network.key, now: now) ?? 1
       }
       return nil
     }
@@ -75,13 +81,15 @@ struct GuessLimits: Sendable {
     /// Removes an attempt that began from the counts, because the code was right.
     func giveBack() {
       let now = SystemClock.monotonicTime()
-      for bucket in buckets { bucket.limiter.giveBack(bucket.key, at: bucket.limiter.rate, now: now) }
+      browser.limiter.giveBack(browser.key, at: browser.limiter.rate, now: now)
+      network.limiter.giveBack(network.key, at: network.limiter.rate, now: now)
     }
 
     /// Counts an attempt that began as a wrong code.
     func countWrong() {
       let now = SystemClock.monotonicTime()
-      for bucket in buckets { bucket.limiter.charge(bucket.key, tokensOfGuess - 1, now: now) }
+      browser.limiter.charge(browser.key, tokensOfGuess - 1, now: now)
+      network.limiter.charge(network.key, tokensOfGuess - 1, now: now)
     }
   }
 
