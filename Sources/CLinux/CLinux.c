@@ -572,7 +572,10 @@ int32_t cl_raise_descriptor_limit(void) {
   return limit.rlim_cur > INT32_MAX ? INT32_MAX : (int32_t)limit.rlim_cur;
 }
 
-void cl_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
+void cl_ignore_write_signals(void) {
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+}
 void cl_set_undumpable(void) { prctl(PR_SET_DUMPABLE, 0); }
 
 static sigset_t handled_signals(void) {

@@ -43,7 +43,10 @@ public struct Evaluator: Sendable {
       return refuseOrPass(.targetUnencoded)
     }
     switch match {
-    case .notEndpoint: return isUnlistedForm(request) ? unlisted() : Evaluation(.pass)
+    case .notEndpoint:
+      let names = namesInForm(of: request)
+      guard names.indicateOAuthRequest else { return Evaluation(.pass) }
+      return matcher.isAuthorization(at: request.path.utf8.span, names) ? authorization(request) : unlisted()
     case .unlisted: return unlisted()
     case .notPassed: return refuseOrPass(.pathNotPassed)
     case .ambiguous: return refuseOrPass(.pathAmbiguous)
@@ -114,12 +117,13 @@ public struct Evaluator: Sendable {
       ? Evaluation(.reject(.withoutRedirect(.unlistedOAuth))) : observed(.unlistedOAuth)
   }
 
-  private func isUnlistedForm(_ request: TriedRequest) -> Bool {
+  /// Returns the parameters of an OAuth request in a form and the query in front of it; the set is empty without a form.
+  private func namesInForm(of request: TriedRequest) -> OAuthNames {
     let types = request.all("Content-Type")
     let body: ParameterBody? =
       types.isEmpty && request.method == "POST"
       ? .urlEncoded : types.lazy.compactMap { ParameterBody(mediaType: $0.utf8.span) }.first
-    guard let body else { return false }
-    return OAuthNames(form: (request.query ?? "").utf8.span).union(body.names(in: request.body)).indicateOAuthRequest
+    guard let body else { return [] }
+    return OAuthNames(form: (request.query ?? "").utf8.span).union(body.names(in: request.body))
   }
 }

@@ -124,6 +124,7 @@ public final class EndpointMatcher: Sendable {
   /// The prefixes of `upstream.pass`: one element for each spelling of each prefix.
   private let passPrefixes: [(text: [UInt8], spelling: CanonicalPath)]
   private let notEndpoints: [NotEndpointPattern]
+  private let signInPages: [[UInt8]]
 
   /// Creates the matcher for a policy.
   /// - Parameters:
@@ -131,8 +132,10 @@ public final class EndpointMatcher: Sendable {
   ///   - paths: Returns the paths of an endpoint. Those under `ownPath` belong to the gateway itself.
   ///   - passPrefixes: The prefixes of the paths that are forwarded, such as `/static/`; empty to forward every path.
   ///   - notEndpoints: The paths that only resemble an endpoint path, such as `/oauth/token_key`.
+  ///   - signInPages: The paths of the pages that complete sign-ins, such as `/login`.
   public init(
-    ownPath: String, paths: (Endpoint) -> [String], passPrefixes: [String] = [], notEndpoints: [String] = []
+    ownPath: String, paths: (Endpoint) -> [String], passPrefixes: [String] = [], notEndpoints: [String] = [],
+    signInPages: [String] = []
   ) {
     let ownPath = OwnPath(ownPath)
     self.ownPath = ownPath
@@ -167,6 +170,7 @@ public final class EndpointMatcher: Sendable {
       return spellings.map { (text, CanonicalPath(text: $0)) }
     }
     self.notEndpoints = notEndpoints.map(NotEndpointPattern.init)
+    self.signInPages = signInPages.map { Array($0.utf8) }
   }
 
   /// The result of one pass over a request target.
@@ -182,9 +186,9 @@ public final class EndpointMatcher: Sendable {
   }
 
   /// The number of bytes up to which no target is expensive. A path that may hide the path of an endpoint, or a query that may
-  /// contain a route, is compared in up to 64 spellings: the most expensive target has 2,000 bytes or more and takes
-  /// 8,000,000 instructions (`make cost`), and one of 128 bytes an eighth of them.
-  private static let cheapLength = 128
+  /// contain a route, is compared in up to 64 spellings. A query of 40 bytes with many short routes takes 4,500,000
+  /// instructions, and one of 128 bytes 8,000,000 (`make cost`).
+  private static let cheapLength = 16
   /// The same for other targets, which are only compared with the prefixes of `upstream.pass`.
   private static let cheapOrdinaryLength = 1_024
 
@@ -209,7 +213,7 @@ public final class EndpointMatcher: Sendable {
         check.mayContainRoute = true
       }
       if !isSuspicious, !check.mayContainRoute, passPrefixes.isEmpty {
-        match = check.oauthNames.indicateOAuthQuery ? .unlisted : .notEndpoint
+        match = check.oauthNames.indicateOAuthQuery ? unlisted(path, check.oauthNames) : .notEndpoint
       }
     }
     let cheapLength =
@@ -266,7 +270,20 @@ public final class EndpointMatcher: Sendable {
     guard isUnderPassPrefix(bytes, texts) else { return .notPassed }
     // A quick check that found a possible route has stopped early, so its names are incomplete.
     let names = queryMayContainRoute ? OAuthNames(form: query) : check.oauthNames
-    return names.indicateOAuthQuery ? .unlisted : .notEndpoint
+    return names.indicateOAuthQuery ? unlisted(path, names) : .notEndpoint
+  }
+
+  private func unlisted(_ path: Span<UInt8>, _ names: OAuthNames) -> PathMatch {
+    isAuthorization(at: path, names) ? .exact(.authorization) : .unlisted
+  }
+
+  /// Returns true if an OAuth request that is not at an endpoint has the rules of an authorization request: it is for the
+  /// exact path of a page that completes sign-ins, and is no token request. A server redirects to such a page with all
+  /// parameters of the authorization request.
+  ///
+  /// - Parameter names: The parameters of the query, or of the query and the form.
+  public func isAuthorization(at path: Span<UInt8>, _ names: OAuthNames) -> Bool {
+    !names.contains(.grantType) && signInPages.contains { $0.span.isEqual(to: path) }
   }
 
   private static func bit(ofLength count: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: count) }

@@ -92,6 +92,8 @@ public struct OAuthNames: OptionSet, Sendable {
 
     /// Returns the set for one name; all parameters if there were too many names.
     mutating func names(of name: ArraySlice<UInt8>) -> OAuthNames {
+      // Readers of queries also read a form behind question marks.
+      let name = name.drop { $0 == UInt8(ascii: "?") }
       guard name.count >= NameDecoder.shortestName else { return [] }
       switch decodesOnce(name) {
       case true?: return OAuthNames(decodedName: text.span)
@@ -101,7 +103,16 @@ public struct OAuthNames: OptionSet, Sendable {
       guard !name.span.isEqual(to: previous.span) else { return [] }
       previous = Array(name)
       left -= 1 + name.count / 16
-      return left < 0 ? .all : OAuthNames(decodedName: FrontControllerQuery.lenientName(name).span)
+      return left < 0 ? .all : NameDecoder.names(inFrontOfBracket: FrontControllerQuery.lenientName(name).span)
+    }
+
+    /// Returns the set for a name in which a bracket is an underscore, as in PHP, or begins the index of an array.
+    private static func names(inFrontOfBracket name: Span<UInt8>) -> OAuthNames {
+      var names = OAuthNames(decodedName: name)
+      for end in shortestName...longestName where end < name.count && name[end] == UInt8(ascii: "_") {
+        names.formUnion(OAuthNames(decodedName: name.extracting(0..<end)))
+      }
+      return names
     }
 
     /// Decodes a name of ASCII that is encoded once, like `FrontControllerQuery.lenientName`, but without an allocation.
@@ -125,6 +136,8 @@ public struct OAuthNames: OptionSet, Sendable {
         if byte >= 0x80 { return nil }
         if byte <= 0x20, text.isEmpty { continue }
         if byte < 0x20 { return true }
+        // The name of an array.
+        if byte == UInt8(ascii: "["), !OAuthNames(decodedName: text.span).isEmpty { return true }
         let isUnderscore = byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "[")
         text.append(isUnderscore ? UInt8(ascii: "_") : byte.lowercasedASCII)
         if text.count > NameDecoder.longestName { return false }
@@ -167,11 +180,27 @@ public struct OAuthNames: OptionSet, Sendable {
     var decoder = NameDecoder()
     var rest = bytes[...]
     while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
-      // `name`, read backwards from the equals sign.
-      let isName = rest[..<equals].reversed().drop { $0.isBlank }.starts(with: "eman".utf8)
+      // `name`, read backwards from the equals sign. Behind it, `*` announces a character set, and a number the part of a
+      // value (RFC 2231, sections 3 and 4). No client divides a name, so a part counts as each parameter.
+      let extended = rest[..<equals].reversed().drop { $0.isBlank }
+      let asterisk = extended.drop { $0.isDigit || $0 == UInt8(ascii: "*") }
+      let isName = asterisk.starts(with: "eman".utf8)
+      let isPart = asterisk.count + 1 < extended.count
+      let isExtended = asterisk.count < extended.count
       rest = rest[(equals + 1)...]
       guard isName else { continue }
-      let value = rest.prefix(OAuthNames.examinedLength).drop { $0.isBlank || OAuthNames.isQuote($0) }
+      guard !isPart else {
+        self = .all
+        return
+      }
+      var examined = rest.prefix(OAuthNames.examinedLength)
+      // The character set and the language are in front of the name (RFC 8187, section 3.2.1).
+      if isExtended {
+        for _ in 0..<2 {
+          if let mark = examined.firstIndex(of: UInt8(ascii: "'")) { examined = examined[(mark + 1)...] }
+        }
+      }
+      let value = examined.drop { $0.isBlank || OAuthNames.isQuote($0) }
       let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
       formUnion(
         name.allSatisfy(FrontControllerQuery.isPlain) ? OAuthNames(decodedName: name.span) : decoder.names(of: name))
@@ -194,6 +223,15 @@ public struct OAuthNames: OptionSet, Sendable {
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
       case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
       case UInt8(ascii: ","): name = nil
+      // Comments, which some readers ignore.
+      case UInt8(ascii: "#"): index = OAuthNames.endOfLine(bytes, from: index)
+      case UInt8(ascii: "/") where index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "/"):
+        index = OAuthNames.endOfLine(bytes, from: index)
+      case UInt8(ascii: "/") where index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "*"):
+        index += 3
+        while index < bytes.count, bytes[index] != UInt8(ascii: "/") || bytes[index - 1] != UInt8(ascii: "*") {
+          index += 1
+        }
       case UInt8(ascii: ":"):
         if depth == 1, let name {
           let name = bytes[name]
@@ -218,18 +256,32 @@ public struct OAuthNames: OptionSet, Sendable {
     }
   }
 
-  /// Writes `%XX` for each `\u00XX` of a name in JSON. No other escape is one of a letter or an underscore.
+  /// Returns the index of the line end at or behind `start`; the number of bytes if there is none.
+  private static func endOfLine(_ bytes: [UInt8], from start: Int) -> Int {
+    var index = start
+    while index < bytes.count, bytes[index] != 0x0a, bytes[index] != 0x0d { index += 1 }
+    return index
+  }
+
+  /// Writes `%XX` for each `\u00XX` of a name in JSON, and for each `\xXX` that some readers accept. No other escape is one
+  /// of a letter or an underscore.
   private static func percentEncoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
     let bytes = name.span
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0
     while index < bytes.count {
-      let isEscape =
-        bytes[index] == UInt8(ascii: "\\") && index &+ 3 < bytes.count && bytes[index &+ 1] == UInt8(ascii: "u")
-        && bytes[index &+ 2] == UInt8(ascii: "0") && bytes[index &+ 3] == UInt8(ascii: "0")
-      result.append(isEscape ? UInt8(ascii: "%") : bytes[index])
-      index &+= isEscape ? 4 : 1
+      var length = 1
+      if bytes[index] == UInt8(ascii: "\\"), index &+ 3 < bytes.count {
+        if bytes[index &+ 1] == UInt8(ascii: "x") { length = 2 }
+        if bytes[index &+ 1] == UInt8(ascii: "u"), bytes[index &+ 2] == UInt8(ascii: "0"),
+          bytes[index &+ 3] == UInt8(ascii: "0")
+        {
+          length = 4
+        }
+      }
+      result.append(length > 1 ? UInt8(ascii: "%") : bytes[index])
+      index &+= length
     }
     return result
   }

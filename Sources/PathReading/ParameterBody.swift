@@ -35,7 +35,8 @@ public enum ParameterBody: Sendable {
   /// The OAuth parameters in the body, in every spelling that some server accepts.
   public func names(in body: [UInt8]) -> OAuthNames {
     switch self {
-    case .multipart: OAuthNames(multipart: body)
+    // CGI.pm reads the body of PUT and PATCH as a form whatever the type says.
+    case .multipart: OAuthNames(multipart: body).union(OAuthNames(form: body.span))
     case .json: OAuthNames(json: body)
     case .urlEncoded:
       // Some servers read JSON whatever the type says.

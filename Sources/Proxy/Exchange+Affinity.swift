@@ -20,9 +20,11 @@ extension Exchange {
     }
   }
 
-  /// Records the failure of a request that `upstream` has not answered completely.
+  /// Records the failure of a request that `upstream` has but did not answer. A server may close the connection of a request
+  /// of which it has only a part: because the client is slow, or because the body is too long. That says nothing about the
+  /// server, and any client can cause it.
   func noteLostRequest(_ failure: Failure, _ upstream: UpstreamConnection) {
-    guard case .state(let failure) = failure, !state.hasResponse else { return }
+    guard case .state(let failure) = failure, state.awaitsResponse else { return }
     switch failure {
     case .upstreamReset: pool.noteLostRequest(upstream, isEnd: true)
     case .responseTimeout: pool.noteLostRequest(upstream, isEnd: false)

@@ -26,7 +26,9 @@ extension Exchange {
       // The reader accepts at most `ResponseHeadReader.interimLimit` of them.
       return try beginResponse(upstream, head)
     }
-    if parsed.status >= 500 || upstream.target.address.hasFailures { pool.noteStatus(parsed.status, upstream) }
+    if state.awaitsResponse, parsed.status >= 500 || upstream.target.address.hasFailures {
+      pool.noteStatus(parsed.status, upstream)
+    }
     let duration = (poller.turnBegan - began).count
     metrics.upstreamAnswered(nanoseconds: duration)
     if let entry = clientConnection.accessEntry { entry.upstreamFirstByte = duration }

@@ -310,6 +310,11 @@ struct ExchangeState: Equatable {
     }
   }
 
+  /// True if the upstream has the whole request and has not answered.
+  var awaitsResponse: Bool {
+    if case .requesting(.sent, _) = phase { true } else { false }
+  }
+
   var hasResponse: Bool {
     if case .requesting = phase { false } else { true }
   }

@@ -2,9 +2,10 @@ import CLinux
 
 /// Settings of the process or of the calling thread, and a few facts about the process.
 public enum ProcessControl {
-  /// Ignores SIGPIPE, so that a write to a closed connection fails with an error and does not end the process.
-  public static func ignoreBrokenPipes() {
-    cl_ignore_sigpipe()
+  /// Ignores SIGPIPE and SIGXFSZ, so that a write to a closed connection, or to a file that has its maximum size, fails with an
+  /// error and does not end the process.
+  public static func ignoreWriteSignals() {
+    cl_ignore_write_signals()
   }
 
   /// Forbids core dumps, and debuggers without CAP_SYS_PTRACE, because they would reveal the secrets in memory

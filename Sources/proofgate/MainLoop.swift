@@ -16,7 +16,7 @@ struct MainLoop {
   ///
   /// - Parameter workers: The smallest number of workers with which the command accepts connections; 0 if it accepts none.
   init(accepting workers: Int = 0) throws {
-    ProcessControl.ignoreBrokenPipes()
+    ProcessControl.ignoreWriteSignals()
     ProcessControl.forbidDumps()
     ProcessControl.allocateLargeBlocksWithMmap()
     Descriptors.raiseLimit()

@@ -59,6 +59,34 @@ struct CrossOriginTests {
     }
   }
 
+  @Test("I-observe: while a client is observed, the server answers a preflight request of an origin that is not listed")
+  func observedPreflight() async throws {
+    let fields: Headers = ["Access-Control-Allow-Origin": "https://spa.example", "Access-Control-Allow-Headers": "x-spa"]
+    func preflight(_ gateway: GatewayFixture, _ target: String, method: String = "POST") async throws -> Response {
+      gateway.upstream.script { $0.method == "OPTIONS" ? Response(status: 204, headers: fields) : nil }
+      return try await gateway.send(
+        Request(
+          method: "OPTIONS", target: target,
+          headers: ["Origin": "https://spa.example", "Access-Control-Request-Method": method]))
+    }
+    try await GatewayFixture.run(try Self.policy { $0.edit("n2") { $0.enforcement.mode = .observe } }) { gateway in
+      for target in ["/token", "/revoke"] {
+        let response = try await preflight(gateway, target)
+        #expect(response.status == 204)
+        #expect(response.headers["Access-Control-Allow-Headers"] == "x-spa")
+        #expect(gateway.upstream.recorder.requests(to: target).last?.method == "OPTIONS")
+        let withQuery = try await preflight(gateway, target + "?grant_type=x")
+        #expect(withQuery.status == 405)
+      }
+      let authorization = try await preflight(gateway, "/authorize")
+      #expect(authorization.status == 405)
+    }
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let enforced = try await preflight(gateway, "/token")
+      #expect(enforced.status == 405)
+    }
+  }
+
   @Test("A preflight request of a listed origin is answered at the token endpoint, and never at the authorization one")
   func preflight() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

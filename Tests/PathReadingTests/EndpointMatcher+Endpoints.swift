@@ -3,10 +3,12 @@ import Policy
 
 extension EndpointMatcher {
   /// A matcher for the upstream's endpoints, without those of the gateway.
-  convenience init(endpoints: EndpointPaths, passPrefixes: [String] = [], notEndpoints: [String] = []) {
+  convenience init(
+    endpoints: EndpointPaths, passPrefixes: [String] = [], notEndpoints: [String] = [], signInPages: [String] = []
+  ) {
     self.init(
       ownPath: GatewaySettings.ownPath, paths: { endpoints.paths(of: $0) }, passPrefixes: passPrefixes,
-      notEndpoints: notEndpoints)
+      notEndpoints: notEndpoints, signInPages: signInPages)
   }
 }
 

@@ -17,7 +17,8 @@ struct OAuthNamesTests {
       "a=b;response_type=code;client_id=a", "x=1&q=news&response_type=code&client_id=a", "grant_type=password",
       "%67rant_type=password", "+grant_type=x", "client%5Bid=a&response_type=code",
       "grant%00_type=x&response_type=code&client_id=a", "client_id=a&redirect_uri=b", "redirect%5Furi=b&client_id=a",
-      "client_id=a&request=x.y.z", "Request_URI=urn:a&client_id=b",
+      "client_id=a&request=x.y.z", "Request_URI=urn:a&client_id=b", "?grant_type=x", "??%67rant_type=x",
+      "grant_type[]=x", "grant_type%5Bx%5D=x", "%2567rant_type%255Bx%255D=x",
     ])
   func query(_ query: String) {
     for path in ["/oauth2/v1/authorize", "/", "/login", "/oauth/token_key"] {
@@ -60,6 +61,21 @@ struct OAuthNamesTests {
     #expect(OAuthNames.parameter(inCookie: name.utf8.span) == nil)
   }
 
+  @Test("A page that completes sign-ins takes authorization requests at its exact path, and no token requests")
+  func signInPage() {
+    let matcher = EndpointMatcher(
+      endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"]), signInPages: ["/login"])
+    let query = "client_id=a&response_type=code"
+    #expect(matcher.read(path: "/login", query: query) == .exact(.authorization))
+    #expect(matcher.read(path: "/login", query: "client_id=a&redirect_uri=b&q=x") == .exact(.authorization))
+    for path in ["/login/", "/login/x", "/Login", "/l%6fgin", "/login;x", "/signin"] {
+      #expect(matcher.read(path: path, query: query) == .unlisted, "\(path)")
+    }
+    for other in ["&grant_type=x", "&grant%5Ftype=x", "&grant_type[]=x"] {
+      #expect(matcher.read(path: "/login", query: query + other) == .unlisted, "\(other)")
+    }
+  }
+
   @Test("upstream.pass is checked first: a path that it does not list is 404")
   func notPassed() {
     let matcher = EndpointMatcher(
@@ -72,7 +88,7 @@ struct OAuthNamesTests {
     "A form is recognised as an OAuth request by its parameter names, in every spelling",
     arguments: [
       "grant_type=password&username=a", "a=b&grant%5ftype=x", "g\0r\0a\0n\0t\0_\0t\0y\0p\0e\0=\0x\0",
-      "client_id=a&response_type=code", "GRANT_TYPE=x",
+      "client_id=a&response_type=code", "GRANT_TYPE=x", "?grant_type=x", "a=b&??grant_type=x", "grant_type[0]=x",
     ])
   func form(_ body: String) {
     #expect(OAuthNames(form: body.utf8.span).indicateOAuthRequest)
@@ -86,6 +102,8 @@ struct OAuthNamesTests {
       "--b\r\nContent-Disposition: form-data;name=grant_type;x=y\r\n\r\nx",
       "--b\r\nContent-Disposition: form-data; name=\"client_id\"\r\n\r\na\r\n--b\r\n"
         + "Content-Disposition: form-data; name=\"response_type\"\r\n\r\ncode",
+      "form-data; name*=UTF-8''grant_type", "form-data; name*=UTF-8'en'%67rant_type; name=\"a\"",
+      "form-data; name*0=\"grant_\"; name*1=type", "form-data; name *0* = utf-8''gr",
       "name=client_id; name=\"" + "response_type".utf8.map { "%u00" + String($0, radix: 16) }.joined() + "\"",
     ])
   func multipart(_ body: String) {
@@ -98,7 +116,8 @@ struct OAuthNamesTests {
       #"{"grant_type":"password","username":"a"}"#, #" { "a" : {"b":[1,{}]}, "Grant_Type" : null }"#,
       #"{"gr\u0061nt_type":"x"}"#, #"{'grant_type':'x'}"#, "{grant_type:1}", #"{"client_id":1,"response_type":2}"#,
       #"{"a":"\"","grant_type":1}"#, "{\0\"\0g\0r\0a\0n\0t\0_\0t\0y\0p\0e\0\"\0:\01\0}\0",
-      #"{"client_id":"a","request_uri":"urn:x"}"#,
+      #"{"client_id":"a","request_uri":"urn:x"}"#, #"{"gr\x61nt_type":"x"}"#, "{/*'*/\"grant_type\":1}", "/*{*/{'grant_type':1}",
+      "//'\n{\"grant_type\":1}", "#{\r{\"grant_type\":1}", "{/**/grant_type/*:*/:1}",
     ])
   func json(_ body: String) {
     #expect(OAuthNames(json: Array(body.utf8)).indicateOAuthRequest)
@@ -123,7 +142,7 @@ struct OAuthNamesTests {
       ("x/urlencoded", "grant_type=x"), ("application/x-url-encoded", "grant_type=x"), ("text/plain", "grant_type=x"),
       ("text/plain", #"{"grant_type":1}"#), ("application/json;charset=utf-8", #"{"grant_type":1}"#),
       ("application/vnd.api+json", #"{"grant_type":1}"#), ("text/x-json", #"{"grant_type":1}"#),
-      ("multipart/form-data; boundary=b", #"name="grant_type""#),
+      ("multipart/form-data; boundary=b", #"name="grant_type""#), ("multipart/form-data", "a=1&grant_type=x"),
     ])
   func bodyTypes(type: String, body: String) {
     #expect(ParameterBody(mediaType: type.utf8.span)?.names(in: Array(body.utf8)).indicateOAuthRequest == true)

@@ -110,6 +110,25 @@ extension SeveralAddressesTests {
     }
   }
 
+  @Test(
+    "A connection that the server closes, or a request that it refuses, before it has the whole body is no failure",
+    arguments: ["", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"])
+  func partOfRequest(_ answer: String) async throws {
+    let script: ScriptedUpstream.Script = { _, peer in
+      _ = try await peer.receive()
+      if !answer.isEmpty { try await peer.send(answer) }
+    }
+    let configure: @Sendable (inout ProxyConfiguration) -> Void = { $0.failureLimit = 1 }
+    try await Self.withTwo(.leastOutstanding, two: script, configure: configure) { _, bench, two in
+      for _ in 0..<4 {
+        let client = try await bench.connect()
+        try await client.send("POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 2000000\r\n\r\npart")
+        _ = try await client.receive()
+      }
+      #expect(await Self.states(bench)[two.address.description] == false)
+    }
+  }
+
   @Test("A response that is no failure ends a series, and the last address stays in service")
   func noFailures() async throws {
     let alternating: ScriptedUpstream.Script = { upstream, peer in

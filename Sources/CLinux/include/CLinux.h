@@ -179,7 +179,8 @@ int32_t cl_thread_start(void (*_Nonnull body)(void *_Nonnull), void *_Nonnull ar
 int32_t cl_affinity_count(void);
 /// Raises the soft limit on descriptors to the hard limit, if possible. Returns the new soft limit.
 int32_t cl_raise_descriptor_limit(void);
-void cl_ignore_sigpipe(void);
+/// Ignores SIGPIPE, and SIGXFSZ, which a write beyond the limit of the size of a file sends: both writes fail with an error.
+void cl_ignore_write_signals(void);
 /// Makes a fatal signal write one line to standard error, with the place in the program and the request of the thread.
 /// Called before the process has other threads.
 void cl_report_crashes(void);

@@ -41,6 +41,12 @@ struct CrossOriginAccess: Sendable {
       ])
   }
 
+  /// True for a preflight request without parameters, which no server can take for another one.
+  static func isPreflight(_ request: Request) -> Bool {
+    request.method == "OPTIONS" && request.headers.contains("Access-Control-Request-Method") && request.query == nil
+      && request.body.isEmpty
+  }
+
   /// Removes the CORS fields of the upstream from a response, and adds those of the gateway.
   ///
   /// - Parameter client: The client of the request; `nil` if it is not known, or if the endpoint is not open to scripts.

@@ -8,7 +8,7 @@ extension EndpointMatcher {
   public convenience init(_ policy: Policy) {
     self.init(
       ownPath: GatewaySettings.ownPath, paths: { $0.row.paths(policy) }, passPrefixes: policy.upstream.passPrefixes,
-      notEndpoints: policy.upstream.notEndpoints)
+      notEndpoints: policy.upstream.notEndpoints, signInPages: policy.upstream.completionPaths)
   }
 }
 

@@ -99,9 +99,7 @@ public final class Gateway: RequestHandler {
       }
       return pass(head, bytes, fields, client)
     // The query has the parameters of an OAuth request, but the path is not an endpoint.
-    case .unlisted:
-      guard !repeatsSignIn(head, bytes, fields, client) else { return pass(head, bytes, fields, client) }
-      return routeUnlisted(head, bytes, fields, client)
+    case .unlisted: return routeUnlisted(head, bytes, fields, client)
     // The path is not under a prefix in `upstream.pass`.
     case .notPassed:
       return refuseOrPass(
@@ -184,7 +182,9 @@ public final class Gateway: RequestHandler {
     if let type = ParameterBody(of: head, bytes, fields, formLimit: snapshot.bodyLimit) {
       names.formUnion(type.names(in: body))
     }
-    return names.indicateOAuthRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
+    guard names.indicateOAuthRequest else { return pass(head, bytes, fields, client) }
+    return snapshot.matcher.isAuthorization(at: bytes.extracting(head.path), names)
+      ? route(head, to: .authorization, bytes, fields, client) : routeUnlisted(head, bytes, fields, client)
   }
 
   /// Routes a request that the checks of its path and of its form do not refuse.
@@ -227,29 +227,6 @@ public final class Gateway: RequestHandler {
         $0.preferring(languages).embeddedUserAgent(address: nil, $1)
       }
     }
-  }
-
-  /// True if a request repeats the query of a sign-in that runs in this browser. A server does this whose authorization
-  /// endpoint redirects to its login page with all parameters.
-  ///
-  /// The query must pass the rules of a re-entry (`I-reentry`), so what answers at the path gets no other request than the
-  /// one that the gateway has checked. A sign-in whose state is in the store is not recognised.
-  private func repeatsSignIn(
-    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
-  ) -> Bool {
-    guard policy.isEnforcing, head.method == .get, head.body == .none, !fields.has(.contentType), isProtected(client),
-      let query = head.query, let session = session(bytes, fields)
-    else { return false }
-    let request = AuthorizationRequest(method: "GET", query: Substring(Gateway.text(bytes, query)))
-    guard request.states.count == 1, let state = request.states.first,
-      case .value(let transaction) = sealer.opened(state) as Opened<AuthorizationTransaction>
-    else { return false }
-    let outcome = Enforcement.decideReentry(
-      request, sealedState: state, transaction: transaction,
-      browserMatches: session.isBound(to: transaction.browserSecretHash), policy: policy, now: now,
-      unlisted: transaction.registration.flatMap { registrations?.client(transaction.clientID, $0) })
-    guard case .forward = outcome.decision else { return false }
-    return true
   }
 
   /// Returns the content of the gateway's cookie; `nil` if the request has none.
@@ -341,7 +318,9 @@ public final class Gateway: RequestHandler {
 
   /// Answers a request that ``route(_:_:_:client:)`` intercepted.
   public func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
-    guard ProcessorTime.isLong(request) else { return await answer(request, routeTag, upstream, nil) }
+    guard ProcessorTime.isLong(request) || routeTag == Endpoint.deviceQRCode.rawValue else {
+      return await answer(request, routeTag, upstream, nil)
+    }
     guard let work = resources.processorTime.begin(for: request.peer) else {
       return .overLimit(.processorTimePerAddress)
     }
@@ -369,6 +348,8 @@ public final class Gateway: RequestHandler {
     }
     var reply: Reply
     switch row.handling {
+    case .answer where row.scripts == .ofClient && policy.isObserving && CrossOriginAccess.isPreflight(request):
+      reply = await intercepted.passPreflight()
     case .answer(let answer), .answerIf(_, let answer), .answerInstead(_, let answer):
       reply = await answer(intercepted)
     // Not reached: `route` refuses or passes the requests of such an endpoint and never intercepts them.

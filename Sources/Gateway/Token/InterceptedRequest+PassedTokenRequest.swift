@@ -34,6 +34,21 @@ extension InterceptedRequest {
     }
   }
 
+  /// Passes the preflight request of a script (Fetch Standard, section 4.8), which names no client: the script may be part of
+  /// an observed one, and the request that follows is decided.
+  func passPreflight() async -> Reply {
+    trail.mode = EnforcementMode.observe.rawValue
+    do throws(UpstreamFailure) {
+      let answer = try await upstream.send(
+        OutboundRequest(
+          method: request.method, target: String(request.path), headers: forwardedHeaders(), peer: request.peer))
+      trail.upstreamStatus = answer.head.status
+      return .relay(answer, answer.head)
+    } catch {
+      return .response(tokenFailure(error))
+    }
+  }
+
   private func refusesCredentials(_ response: Response) -> Bool {
     guard response.status != 401 else { return true }
     let answer = UpstreamTokenResponse(status: response.status, headers: response.headers, body: response.body)

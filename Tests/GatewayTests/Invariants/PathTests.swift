@@ -182,16 +182,26 @@ struct PathTests {
     }
   }
 
-  @Test("I-path: a login page with the query of the sign-in that runs in the browser is no OAuth request")
+  @Test("I-path: a listed login page that gets the parameters of the sign-in has the rules of the authorization endpoint")
   func loginPage() async throws {
     try await GatewayFixture.run { gateway in
-      gateway.upstream.script { $0.path == "/signin" ? Response(status: 200, body: Array("page".utf8)) : nil }
-      let begun = try await gateway.begin { $0.set("scope", "read") }
+      gateway.upstream.script { $0.path == "/login" ? Response(status: 200, body: Array("page".utf8)) : nil }
+      let begun = try await gateway.begin()
       let other = try await gateway.begin()
-      let page = begun.query.added(to: "/signin")
-      let shown = try await gateway.get(page, Headers.cookies([begun.cookie]))
-      #expect(shown.status == 200)
-      #expect(gateway.upstream.recorder.requests(to: "/signin").last?.query.map(String.init) == begun.query.encoded)
+      let cookies = Headers.cookies([begun.cookie])
+      let page = begun.query.added(to: "/login")
+      let answer = try await gateway.get(page, Headers.cookies([begun.cookie, "scope=admin"]))
+      #expect(answer.status == 200)
+      let shown = try #require(gateway.upstream.recorder.requests(to: "/login").last)
+      #expect(shown.query.map(String.init) == begun.query.encoded)
+      #expect(!shown.headers.all("Cookie").contains { $0.contains("admin") })
+      let posted = try await gateway.post(page, ["username": "alice", "password": "p"], cookies)
+      #expect(posted.status == 200)
+      var hidden = begun.query
+      hidden.append("password", "p")
+      let hiddenFields = try await gateway.post("/login", hidden, cookies)
+      #expect(hiddenFields.status == 200)
+      #expect(gateway.upstream.recorder.requests(to: "/login").count == 3)
       var changes: [Form] = []
       for (name, value) in [("scope", "admin"), ("redirect_uri", "https://a.example/"), ("client_id", "n2")] {
         var form = begun.query
@@ -202,11 +212,30 @@ struct PathTests {
       repeated.append("state", begun.state)
       var extended = begun.query
       extended.append("code_challenge", "x")
-      for query in changes + [repeated, extended] {
-        try await gateway.expectRefused(get: query.added(to: "/signin"), Headers.cookies([begun.cookie]), status: 400)
+      var token = begun.query
+      token.append("grant_type", "refresh_token")
+      for query in changes + [repeated, extended, token] {
+        try await gateway.expectRefused(get: query.added(to: "/login"), cookies, status: 400)
+        try await gateway.expectRefused(post: "/login", query, cookies, status: 400)
       }
-      try await gateway.expectRefused(get: page, status: 400)
-      try await gateway.expectRefused(get: page, Headers.cookies([other.cookie]), status: 400)
+      for path in ["/signin", "/login/x", "/Login"] {
+        try await gateway.expectRefused(get: begun.query.added(to: path), cookies, status: 400)
+      }
+      try await gateway.expectRefused(get: page)
+      try await gateway.expectRefused(get: page, Headers.cookies([other.cookie]))
+    }
+  }
+
+  @Test("I-path: a listed login page that gets the parameters belongs to the client that they name, and an observed one passes")
+  func loginPageOfObservedClient() async throws {
+    let policy = try FixturePolicy.with { $0.edit("n2") { $0.enforcement.mode = .observe } }
+    try await GatewayFixture.run(policy) { gateway in
+      gateway.upstream.script { $0.path == "/login" ? Response(status: 200, body: Array("page".utf8)) : nil }
+      let query: Form = ["client_id": "n2", "response_type": "code", "redirect_uri": "com.example.n2:/cb", "state": "s"]
+      let page = try await gateway.get(query.added(to: "/login"))
+      #expect(page.status == 200)
+      let posted = try await gateway.post("/login", query)
+      #expect(posted.status == 200)
     }
   }
 
