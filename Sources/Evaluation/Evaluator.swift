@@ -120,6 +120,7 @@ public struct Evaluator: Sendable {
       types.isEmpty && request.method == "POST"
       ? .urlEncoded : types.lazy.compactMap { ParameterBody(mediaType: $0.utf8.span) }.first
     guard let body else { return false }
-    return OAuthNames(form: (request.query ?? "").utf8.span).union(body.names(in: request.body)).indicateOAuthRequest
+    let names = body.names(in: request.body.span)
+    return names.union(OAuthNames(form: (request.query ?? "").utf8.span)).indicateOAuthRequest
   }
 }

@@ -54,10 +54,25 @@ public struct OAuthNames: OptionSet, Sendable {
 
   /// Creates the set of the parameters in a query or a form, in every spelling of their names that some server accepts.
   public init(form: Span<UInt8>) {
+    if form.contains(0) {
+      let form = OAuthNames.withoutZeros(form)
+      self.init(formWithoutZeros: form.span)
+    } else {
+      self.init(formWithoutZeros: form)
+    }
+  }
+
+  /// Returns the bytes without zero bytes, because in UTF-16 each letter of these names has one.
+  private static func withoutZeros(_ bytes: Span<UInt8>) -> [UInt8] {
+    var others: [UInt8] = []
+    others.append(addingCapacity: bytes.count) { output in
+      for index in bytes.indices where bytes[index] != 0 { output.append(bytes[index]) }
+    }
+    return others
+  }
+
+  private init(formWithoutZeros bytes: Span<UInt8>) {
     self = []
-    // Zero bytes are removed, because in UTF-16 each letter of these names has a zero byte.
-    let form = form.contains(0) ? [UInt8](copying: form).filter { $0 != 0 } : [UInt8](copying: form)
-    let bytes = form.span
     var decoder = NameDecoder()
     var start = 0
     while start < bytes.count {
@@ -69,7 +84,8 @@ public struct OAuthNames: OptionSet, Sendable {
       }
       // A name that is plain has only one reading. Most names are.
       formUnion(
-        isPlain ? OAuthNames(decodedName: bytes.extracting(start..<end)) : decoder.names(of: form[start..<end]))
+        isPlain
+          ? OAuthNames(decodedName: bytes.extracting(start..<end)) : decoder.names(of: bytes.extracting(start..<end)))
       while end < bytes.count, !OAuthNames.endsPair(bytes[end]) { end &+= 1 }
       start = end &+ 1
     }
@@ -82,7 +98,8 @@ public struct OAuthNames: OptionSet, Sendable {
   private struct NameDecoder {
     /// The number of further names, or of groups of 16 bytes in them, that may be decoded in every way: more than a form has
     /// outside of ASCII.
-    private var left = 512
+    private var left = NameDecoder.limit
+    private static let limit = 512
     private var previous: [UInt8] = []
     /// The decoded name.
     private var text: [UInt8] = []
@@ -91,24 +108,25 @@ public struct OAuthNames: OptionSet, Sendable {
     private static let longestName = 13
 
     /// Returns the set for one name; all parameters if there were too many names.
-    mutating func names(of name: ArraySlice<UInt8>) -> OAuthNames {
+    mutating func names(of name: Span<UInt8>) -> OAuthNames {
       guard name.count >= NameDecoder.shortestName else { return [] }
       switch decodesOnce(name) {
       case true?: return OAuthNames(decodedName: text.span)
       case false?: return []
       case nil: break
       }
-      guard !name.span.isEqual(to: previous.span) else { return [] }
-      previous = Array(name)
-      left -= 1 + name.count / 16
-      return left < 0 ? .all : OAuthNames(decodedName: FrontControllerQuery.lenientName(name).span)
+      let cost = 1 + name.count / 16
+      guard cost <= NameDecoder.limit else { return .all }
+      guard !name.isEqual(to: previous.span) else { return [] }
+      previous = [UInt8](copying: name)
+      left -= cost
+      return left < 0 ? .all : OAuthNames(decodedName: FrontControllerQuery.lenientName(previous[...]).span)
     }
 
     /// Decodes a name of ASCII that is encoded once, like `FrontControllerQuery.lenientName`, but without an allocation.
     /// Returns false if the name is longer than each parameter, and `nil` if it has to be decoded in other ways.
-    private mutating func decodesOnce(_ name: ArraySlice<UInt8>) -> Bool? {
+    private mutating func decodesOnce(_ bytes: Span<UInt8>) -> Bool? {
       text.removeAll(keepingCapacity: true)
-      let bytes = name.span
       var index = 0
       while index < bytes.count {
         var byte = bytes[index]
@@ -161,28 +179,58 @@ public struct OAuthNames: OptionSet, Sendable {
 
   /// Creates the set of the parameters in a multipart form (RFC 7578, section 4.2). A name is the value of `name=`,
   /// with or without quotation marks.
-  public init(multipart: [UInt8]) {
-    self = []
-    let bytes = multipart.filter { $0 != 0 }.map(\.lowercasedASCII)
-    var decoder = NameDecoder()
-    var rest = bytes[...]
-    while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
-      // `name`, read backwards from the equals sign.
-      let isName = rest[..<equals].reversed().drop { $0.isBlank }.starts(with: "eman".utf8)
-      rest = rest[(equals + 1)...]
-      guard isName else { continue }
-      let value = rest.prefix(OAuthNames.examinedLength).drop { $0.isBlank || OAuthNames.isQuote($0) }
-      let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
-      formUnion(
-        name.allSatisfy(FrontControllerQuery.isPlain) ? OAuthNames(decodedName: name.span) : decoder.names(of: name))
+  public init(multipart: Span<UInt8>) {
+    if multipart.contains(0) {
+      let multipart = OAuthNames.withoutZeros(multipart)
+      self.init(multipartWithoutZeros: multipart.span)
+    } else {
+      self.init(multipartWithoutZeros: multipart)
     }
   }
 
+  private init(multipartWithoutZeros bytes: Span<UInt8>) {
+    self = []
+    var decoder = NameDecoder()
+    // The byte behind the last equals sign.
+    var start = 0
+    while let equals = bytes.firstIndex(of: UInt8(ascii: "="), from: start) {
+      var end = equals
+      while end > start, bytes[end - 1].isBlank { end -= 1 }
+      let isName =
+        end - start >= OAuthNames.nameOfName.utf8.count
+        && bytes.extracting(end - OAuthNames.nameOfName.utf8.count..<end).isEqualIgnoringCase(
+          to: OAuthNames.nameOfName.utf8.span)
+      start = equals + 1
+      guard isName else { continue }
+      let limit = min(bytes.count, start + OAuthNames.examinedLength)
+      var first = start
+      while first < limit, bytes[first].isBlank || OAuthNames.isQuote(bytes[first]) { first += 1 }
+      var last = first
+      while last < limit, !OAuthNames.isQuote(bytes[last]), bytes[last] != UInt8(ascii: ";"), bytes[last] >= 0x20 {
+        last += 1
+      }
+      let name = bytes.extracting(first..<last)
+      formUnion(
+        name.allSatisfy(FrontControllerQuery.isPlain) ? OAuthNames(decodedName: name) : decoder.names(of: name))
+    }
+  }
+
+  /// The parameter of `Content-Disposition` that names a part.
+  private static let nameOfName = "name"
+
   /// Creates the set of the members of a JSON object (RFC 8259). Lenient readers accept names in single quotation marks and
   /// without any. The names of objects in it do not count.
-  public init(json: [UInt8]) {
+  public init(json: Span<UInt8>) {
+    if json.contains(0) {
+      let json = OAuthNames.withoutZeros(json)
+      self.init(jsonWithoutZeros: json.span)
+    } else {
+      self.init(jsonWithoutZeros: json)
+    }
+  }
+
+  private init(jsonWithoutZeros bytes: Span<UInt8>) {
     self = []
-    let bytes = json.filter { $0 != 0 }
     var decoder = NameDecoder()
     var depth = 0
     // The last name or word of the outermost object.
@@ -196,10 +244,13 @@ public struct OAuthNames: OptionSet, Sendable {
       case UInt8(ascii: ","): name = nil
       case UInt8(ascii: ":"):
         if depth == 1, let name {
-          let name = bytes[name]
-          let isEscaped = name.contains(UInt8(ascii: "\\"))
-          formUnion(
-            isEscaped ? decoder.names(of: OAuthNames.percentEncoded(name)[...]) : OAuthNames(decodedName: name.span))
+          let name = bytes.extracting(name)
+          if name.contains(UInt8(ascii: "\\")) {
+            let encoded = OAuthNames.percentEncoded(name)
+            formUnion(decoder.names(of: encoded.span))
+          } else {
+            formUnion(OAuthNames(decodedName: name))
+          }
         }
         name = nil
       case UInt8(ascii: "\""), UInt8(ascii: "'"):
@@ -219,8 +270,7 @@ public struct OAuthNames: OptionSet, Sendable {
   }
 
   /// Writes `%XX` for each `\u00XX` of a name in JSON. No other escape is one of a letter or an underscore.
-  private static func percentEncoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
-    let bytes = name.span
+  private static func percentEncoded(_ bytes: Span<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0
