@@ -141,11 +141,23 @@ struct ResolvedLocation: Hashable, Sendable {
 
   /// Returns the path in the form of the property `path`.
   private static func path(_ text: ArraySlice<UInt8>) -> [UInt8] {
-    var segments: [ArraySlice<UInt8>] = []
-    for segment in replacingBackslashes(decoded(text)).split(separator: slash) {
-      if segment.elementsEqual(".".utf8) { continue }
-      if segment.elementsEqual("..".utf8) { _ = segments.popLast() } else { segments.append(segment) }
+    let bytes = decoded(text)
+    var path: [UInt8] = []
+    path.reserveCapacity(bytes.count + 1)
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex { $0 == slash || $0 == UInt8(ascii: "\\") } ?? bytes.count
+      let segment = bytes[start..<end]
+      start = end + 1
+      if segment.isEmpty || segment.elementsEqual(".".utf8) { continue }
+      if segment.elementsEqual("..".utf8) {
+        // Each segment in the path has a slash in front of it.
+        while let last = path.popLast(), last != slash {}
+      } else {
+        path.append(slash)
+        path += segment
+      }
     }
-    return [slash] + Array(segments.joined(separator: [slash]))
+    return path.isEmpty ? [slash] : path
   }
 }
