@@ -192,7 +192,7 @@ struct LocationGuard: Sendable {
             return true
           }
         }
-        let decoded = ResolvedLocation.decoded(text)
+        let decoded = ResolvedLocation.decoded(text[...])
         guard decoded.count < text.count else { return false }
         text = decoded
       }
@@ -258,7 +258,7 @@ struct LocationGuard: Sendable {
     }
     for _ in 0...decodingRounds {
       for name in names where text.span.contains(name) { return true }
-      let decoded = ResolvedLocation.decoded(text).map(\.lowercasedASCII)
+      let decoded = ResolvedLocation.decoded(text[...]).map(\.lowercasedASCII)
       guard decoded.count < text.count else { return false }
       text = decoded
     }

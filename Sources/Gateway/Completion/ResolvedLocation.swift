@@ -94,8 +94,8 @@ struct ResolvedLocation: Hashable, Sendable {
   var hasNonASCIIHost: Bool { !authority.span.isASCII }
 
   /// Decodes each valid `%XX` once. Does not change anything else.
-  static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
-    PercentDecoding.lenient(Array(text).span)
+  static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    PercentDecoding.lenient(text.span)
   }
 
   /// Replaces backslashes by slashes, as browsers do.
@@ -119,7 +119,8 @@ struct ResolvedLocation: Hashable, Sendable {
   /// Returns the authority in the form of the property `authority`.
   private static func authority(_ text: ArraySlice<UInt8>, isSecure: Bool) -> [UInt8] {
     let hostAndPort = text.lastIndex(of: UInt8(ascii: "@")).map { text[($0 + 1)...] } ?? text
-    let host = decoded(hostAndPort).map(\.lowercasedASCII)
+    var host = decoded(hostAndPort)
+    for index in host.indices { host[index] = host[index].lowercasedASCII }
     let isBracketed = host.first == UInt8(ascii: "[")
     guard let colon = host.lastIndex(of: UInt8(ascii: ":")), !isBracketed || !host[colon...].contains(UInt8(ascii: "]"))
     else { return canonical(withoutTrailingDot(host[...])) }
