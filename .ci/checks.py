@@ -93,7 +93,7 @@ CHECKS = [
     Check("deploy-check", 120, after=DEBUG),
     Check("image", 240, after=STATIC),
     # Full forms only.
-    # Fails until the memory of 19 known inputs is within the limit (docs/attacks.md).
+    # Fails for some seeds until the memory of the last kinds of input is within the limit (docs/attacks.md).
     Check("complexity", 0, 3600, short=None),
     Check("interop-twice", 0, 1800, short=None),
     Check("interop-debian", 0, 1800, short=None),

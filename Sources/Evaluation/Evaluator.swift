@@ -124,6 +124,6 @@ public struct Evaluator: Sendable {
       types.isEmpty && request.method == "POST"
       ? .urlEncoded : types.lazy.compactMap { ParameterBody(mediaType: $0.utf8.span) }.first
     guard let body else { return [] }
-    return OAuthNames(form: (request.query ?? "").utf8.span).union(body.names(in: request.body))
+    return OAuthNames(form: (request.query ?? "").utf8.span).union(body.names(in: request.body.span))
   }
 }

@@ -41,29 +41,45 @@ public enum FieldText {
   public static func decode(_ bytes: [UInt8]) -> String { decode(bytes.span) }
 
   /// Returns the field value for a text from `decode`.
-  public static func encode(_ text: String) -> [UInt8] {
+  public static func encode(_ text: String) -> [UInt8] { encode(text.utf8.span) }
+
+  /// Returns the field value for a text from `decode`, or for a part of one, in UTF-8.
+  public static func encode(_ text: Span<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     encode(text, onto: &bytes)
     return bytes
   }
 
   /// Appends the field value for a text from `decode`.
-  public static func encode(_ text: String, onto bytes: inout [UInt8]) {
-    guard containsEscapeCodePoint(text) else {
-      bytes.append(text)
-      return
-    }
-    let span = text.utf8.span
-    var index = 0
-    while index < span.count {
-      if isEscape(span, at: index) {
-        bytes.append(0x80 | span[index + 1] << 6 | span[index + 2] & 0x3f)
-        index += escapeLength
-      } else {
-        bytes.append(span[index])
-        index += 1
+  public static func encode(_ text: String, onto bytes: inout [UInt8]) { encode(text.utf8.span, onto: &bytes) }
+
+  private static func encode(_ text: Span<UInt8>, onto bytes: inout [UInt8]) {
+    let escapes = escapeCount(text)
+    guard escapes > 0 else { return bytes.append(copying: text) }
+    bytes.append(addingCapacity: text.count - escapes * (escapeLength - 1)) { output in
+      var index = 0
+      while index < text.count {
+        if isEscape(text, at: index) {
+          output.append(0x80 | text[index + 1] << 6 | text[index + 2] & 0x3f)
+          index += escapeLength
+        } else {
+          output.append(text[index])
+          index += 1
+        }
       }
     }
+  }
+
+  /// Returns the number of the code points in the text.
+  private static func escapeCount(_ text: Span<UInt8>) -> Int {
+    var count = 0
+    var next = text.firstIndex(of: 0xef)
+    while let index = next {
+      let isEscape = isEscape(text, at: index)
+      if isEscape { count += 1 }
+      next = text.firstIndex(of: 0xef, from: index + (isEscape ? escapeLength : 1))
+    }
+    return count
   }
 
   /// Returns true if the UTF-8 form of one of the code points begins at the index.

@@ -76,13 +76,17 @@ public struct BodyDecoder: Sendable {
 
   /// Decodes `input` to its end, or to that of the body, and appends the data to `body`. Returns the number of bytes that
   /// were decoded.
-  public mutating func decode(_ input: Span<UInt8>, into body: inout [UInt8]) throws(MessageError) -> Int {
+  ///
+  /// - Parameter stopsAtTrailers: True to end in front of a line of the trailer section.
+  public mutating func decode(
+    _ input: Span<UInt8>, into body: inout [UInt8], stopsAtTrailers: Bool = false
+  ) throws(MessageError) -> Int {
     guard case .chunked(var decoder) = state else {
       let piece = try decode(input)
       body.append(copying: input.extracting(piece.data))
       return piece.consumed
     }
-    let consumed = try decoder.decode(input, into: &body)
+    let consumed = try decoder.decode(input, into: &body, stopsAtTrailers: stopsAtTrailers)
     state = decoder.isFinished ? .finished : .chunked(decoder)
     return consumed
   }

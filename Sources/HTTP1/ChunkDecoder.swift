@@ -74,7 +74,11 @@ struct ChunkDecoder: Sendable {
 
   /// Decodes `input` to its end, or to that of the body, and appends the data to `body`. Returns the number of bytes that
   /// were decoded. A chunk of one byte costs about 150 instructions.
-  mutating func decode(_ input: Span<UInt8>, into body: inout [UInt8]) throws(MessageError) -> Int {
+  ///
+  /// - Parameter stopsAtTrailers: True to end in front of a trailer line.
+  mutating func decode(
+    _ input: Span<UInt8>, into body: inout [UInt8], stopsAtTrailers: Bool
+  ) throws(MessageError) -> Int {
     var position = 0
     while position < input.count, !isFinished {
       if case .data = state {
@@ -83,6 +87,7 @@ struct ChunkDecoder: Sendable {
         position = data.upperBound
       } else {
         try parseFraming(input, &position)
+        if stopsAtTrailers, endsPiece(input, position) { break }
       }
     }
     return position

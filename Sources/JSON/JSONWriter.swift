@@ -10,15 +10,36 @@ enum JSONWriter {
     return text
   }
 
-  /// Returns the room to reserve for a value, so that the text rarely grows, which would need three times its memory.
+  /// Returns the room to reserve for a value, so that the text never grows by much, which would need three times its memory.
   private static func size(of value: JSONValue) -> Int {
     switch value {
     case .null, .bool, .integer, .number: 8
-    case .string(let text): text.utf8.count + 3
+    case .string(let text): room(for: text)
     case .array(let values): values.reduce(2) { $0 + size(of: $1) }
-    case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + 4 + size(of: $1.value) }
+    case .object(let members): members.reduce(2) { $0 + room(for: $1.key) + 2 + size(of: $1.value) }
     }
   }
+
+  /// Returns the room for a string, which is enough for nearly all. Only the escapes of a long one are counted.
+  private static func room(for text: String) -> Int {
+    text.utf8.count > longString ? size(of: text.utf8.span) : text.utf8.count + 3
+  }
+
+  /// The length in bytes from which a string is long.
+  private static let longString = 2_048
+
+  /// Returns the room for a string with its quotation marks.
+  private static func size(of text: Span<UInt8>) -> Int {
+    var size = text.count + 2
+    guard !JSONReader.isPlain(text) else { return size }
+    for index in text.indices where needsEscape(text[index]) {
+      size += text[index] == UInt8(ascii: "\"") || text[index] == UInt8(ascii: "\\") ? 1 : lengthOfEscape - 1
+    }
+    return size
+  }
+
+  /// The length of an escape of a control character.
+  private static let lengthOfEscape = 6
 
   private static func write(_ value: JSONValue, to text: inout [UInt8]) {
     switch value {
@@ -59,9 +80,7 @@ enum JSONWriter {
       }
       return
     }
-    var size = bytes.count + 2
-    for index in bytes.indices where needsEscape(bytes[index]) { size += 5 }
-    text.append(addingCapacity: size) { output in
+    text.append(addingCapacity: size(of: bytes)) { output in
       output.append(UInt8(ascii: "\""))
       for index in bytes.indices {
         if needsEscape(bytes[index]) { escape(bytes[index], to: &output) } else { output.append(bytes[index]) }

@@ -1,72 +1,113 @@
+import ByteText
+
 /// A piece of HTML, written as a string literal: the literal itself is markup, and strings that are interpolated in it
 /// are escaped.
 ///
 /// Only literals in the source can become markup, because the literal type is `StaticString`. The escaping is
 /// sufficient for text and for quoted attribute values. The markup must therefore quote all attribute values, and
 /// interpolate URLs with ``StringInterpolation/appendInterpolation(url:)``.
+///
+/// Markup consists of pieces of text. A long piece, such as a style sheet or a sealed value, is part of the markup that it
+/// is interpolated in without a copy. ``utf8`` writes a page into one array, so a page is held once.
 public struct HTML: Sendable, ExpressibleByStringInterpolation {
-  /// The markup.
-  public private(set) var text: String
+  /// The pieces of the markup in front of `last`.
+  private var pieces: [String] = []
+  /// The last piece, to which short pieces are appended.
+  private var last = ""
+
+  /// The length in bytes from which a piece is not copied.
+  private static let longPiece = 512
+  /// The length in bytes up to which short pieces are joined, so that no text grows to a long one by doubling.
+  private static let longestJoined = 4_096
 
   /// Creates markup from a literal.
   public init(stringLiteral value: StaticString) {
-    text = value.description
+    last = value.description
   }
 
   /// Creates markup from a literal with interpolated values.
   public init(stringInterpolation: StringInterpolation) {
-    text = stringInterpolation.text
+    self = stringInterpolation.html
+  }
+
+  fileprivate init() {}
+
+  /// The markup in UTF-8.
+  public var utf8: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(pieces.reduce(last.utf8.count) { $0 + $1.utf8.count })
+    for piece in pieces { bytes.append(piece) }
+    bytes.append(last)
+    return bytes
+  }
+
+  /// The markup.
+  public var text: String { pieces.isEmpty ? last : String(decoding: utf8, as: UTF8.self) }
+
+  fileprivate mutating func append(_ text: String) {
+    let count = text.utf8.count
+    if last.isEmpty {
+      last = text
+    } else if count < HTML.longPiece, last.utf8.count + count <= HTML.longestJoined {
+      last += text
+    } else {
+      pieces.append(last)
+      last = text
+    }
+  }
+
+  fileprivate mutating func append(_ html: HTML) {
+    for piece in html.pieces { append(piece) }
+    append(html.last)
   }
 
   /// Collects the literal parts and the interpolated values.
   public struct StringInterpolation: StringInterpolationProtocol {
-    fileprivate var text = ""
+    fileprivate var html = HTML()
 
-    /// Reserves memory for the literal parts and for 16 bytes per value.
-    public init(literalCapacity: Int, interpolationCount: Int) {
-      text.reserveCapacity(literalCapacity + interpolationCount * 16)
-    }
+    /// Creates markup without content.
+    public init(literalCapacity: Int, interpolationCount: Int) {}
 
     /// Appends markup.
     public mutating func appendLiteral(_ literal: StaticString) {
-      text += literal.description
+      html.append(literal.description)
     }
 
     /// Appends `value`, escaped.
     public mutating func appendInterpolation(_ value: String) {
-      text += HTML.escaped(value)
+      html.append(HTML.escaped(value))
     }
 
     /// Appends a number.
     public mutating func appendInterpolation(_ value: Int) {
-      text += String(value)
+      html.append(String(value))
     }
 
     /// Appends markup without escaping it.
     public mutating func appendInterpolation(_ html: HTML) {
-      text += html.text
+      self.html.append(html)
     }
 
     /// Appends markup, or nothing for `nil`.
     public mutating func appendInterpolation(_ html: HTML?) {
-      text += html?.text ?? ""
+      if let html { self.html.append(html) }
     }
 
     /// Appends the pieces of markup in order.
     public mutating func appendInterpolation(_ pieces: [HTML]) {
-      for piece in pieces { text += piece.text }
+      for piece in pieces { html.append(piece) }
     }
 
     /// Appends `value`, escaped, with U+FFFD in place of the characters that could hide, reorder or break text
     /// (`HTML.visible`). For text that users read.
     public mutating func appendInterpolation(visible value: String) {
-      text += HTML.escaped(HTML.visible(value))
+      html.append(HTML.escaped(HTML.visible(value)))
     }
 
     /// Appends a URL, escaped, as the value of `href` or `action`. Appends `#` in place of a URL that could run a
     /// script.
     public mutating func appendInterpolation(url: String) {
-      text += HTML.hasDangerousScheme(url) ? "#" : HTML.escaped(url)
+      html.append(HTML.hasDangerousScheme(url) ? "#" : HTML.escaped(url))
     }
   }
 }
@@ -77,6 +118,7 @@ extension HTML {
   /// Escapes the characters that could end text or a quoted attribute value, or begin a character reference (HTML,
   /// section 13.1.2). Line ends become character references, because a parser would change a literal carriage return.
   private static func escaped(_ value: String) -> String {
+    guard !isPlain(value.utf8.span) else { return value }
     var result: [UInt8] = []
     result.reserveCapacity(value.utf8.count)
     var rest = value.utf8.makeIterator()
@@ -99,6 +141,14 @@ extension HTML {
       }
     }
     return String(decoding: result, as: UTF8.self)
+  }
+
+  /// Returns true if all bytes are letters, digits, or ASCII marks and spaces that need no escape.
+  private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
+    bytes.allSatisfy { byte in
+      byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "&") && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">")
+        && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "'")
+    }
   }
 
   /// Replaces characters that are invisible, unassigned or private, or that control the text direction, by U+FFFD, so

@@ -132,5 +132,15 @@ public enum FormEncoding {
   }
 
   /// The length of an escape.
-  private static let lengthOfEscape = 3
+  static let lengthOfEscape = 3
+
+  /// Returns an upper bound of the length of a value that ``encode(_:)`` writes, from the value as a client has encoded it. An
+  /// escape counts as one, also if its character needs none.
+  static func sizeBound(ofEncoded bytes: Span<UInt8>) -> Int {
+    var size = bytes.count
+    for index in bytes.indices where !bytes[index].isUnreserved && bytes[index] != UInt8(ascii: "%") {
+      size += lengthOfEscape - 1
+    }
+    return size
+  }
 }

@@ -53,15 +53,21 @@ public struct FormParameters: Sendable, Equatable {
   /// parameters of OAuth are ASCII, except names of people and passwords (RFC 6749, appendix A). The comparison of such
   /// texts normalises them, which costs up to some thousand instructions for each byte.
   public static let maximumUnicodeBytes = 1_024
+  /// The maximum number of bytes of all values together, as the gateway encodes them: three for each character that is not
+  /// unreserved. Known requests have a few KiB, and SAML assertions (RFC 7522) up to 16 KiB. The gateway holds a value up to
+  /// three times: decoded, and encoded for the server.
+  public static let maximumValueBytes = 24 * 1_024
 
   /// The amounts that the limits bound.
   private struct Extent {
     var count = 0
     var nameBytes = 0
     var unicodeBytes = 0
+    var valueBytes = 0
 
     var isWithinLimits: Bool {
       count <= maximumCount && nameBytes <= maximumNameBytes && unicodeBytes <= maximumUnicodeBytes
+        && valueBytes <= maximumValueBytes
     }
 
     mutating func countUnicode(_ text: String) {
@@ -114,18 +120,23 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   /// Parses an encoded query or body; `nil` if it has more than ``maximumCount`` parameters, more than
-  /// ``maximumNameBytes`` of names, or more than ``maximumUnicodeBytes`` of text outside ASCII.
+  /// ``maximumNameBytes`` of names, more than ``maximumValueBytes`` of values, or more than ``maximumUnicodeBytes`` of text
+  /// outside ASCII.
   public init?(parsing bytes: Span<UInt8>) {
     var extent = Extent()
     var start = 0
     // An authorization request usually has about this many parameters, so the array grows once.
     if !bytes.isEmpty { entries.reserveCapacity(8) }
+    // The values of a shorter text have not so many bytes.
+    let isLong = bytes.count > FormParameters.maximumValueBytes / FormEncoding.lengthOfEscape
     while start < bytes.count {
       let end = bytes.firstIndex(of: UInt8(ascii: "&"), from: start) ?? bytes.count
       if start < end {
         let pair = bytes.extracting(start..<end)
         extent.count += 1
-        extent.nameBytes += FormParameters.parts(of: pair).name.count
+        let parts = FormParameters.parts(of: pair)
+        extent.nameBytes += parts.name.count
+        if isLong { extent.valueBytes += FormEncoding.sizeBound(ofEncoded: pair.extracting(parts.value)) }
         guard extent.isWithinLimits else { return nil }
         add(pair, &extent)
         guard extent.isWithinLimits else { return nil }

@@ -16,7 +16,9 @@ public struct ResponseType: Hashable, Sendable {
       self = .code
       return
     }
-    let names = text.split(separator: " ", omittingEmptySubsequences: false)
+    // With more names than there are known ones, the last one has a space.
+    let names = text.split(
+      separator: " ", maxSplits: ResponseType.maximumCount - 1, omittingEmptySubsequences: false)
     guard names.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(ResponseType.isNameByte) }) else { return nil }
     self.init(names.map(String.init).sorted())
   }
@@ -24,6 +26,9 @@ public struct ResponseType: Hashable, Sendable {
   private init(_ values: [String]) {
     self.values = values
   }
+
+  /// The maximum number of names. The registered types have up to three.
+  private static let maximumCount = 16
 
   /// The response type `code` (RFC 6749, section 4.1.1).
   public static let code = ResponseType(["code"])

@@ -24,11 +24,15 @@ public enum LenientDecoding {
   /// without spaces, plus signs and control characters. Servers may ignore case in ids, trim them, decode them twice, or
   /// compare them by a database collation.
   public static func identifier(_ text: String) -> [UInt8] {
-    let bytes = Array(text.utf8)
-    let isPlain = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") }
+    var bytes = Array(text.utf8)
+    if bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") }) {
+      for index in bytes.indices { bytes[index] = bytes[index].lowercasedASCII }
+    } else {
+      bytes = decoded(bytes)
+    }
     // A server that decodes a form twice reads a plus as a space.
-    return (isPlain ? bytes.map(\.lowercasedASCII) : decoded(bytes))
-      .filter { $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "+") }
+    bytes.removeAll { $0 <= 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "+") }
+    return bytes
   }
 
   /// Decodes each `%XX` if `shouldDecode` is true for its byte. With `decodesUnicodeEscapes`, also decodes `%uXXXX`, as

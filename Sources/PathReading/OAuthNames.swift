@@ -54,10 +54,25 @@ public struct OAuthNames: OptionSet, Sendable {
 
   /// Creates the set of the parameters in a query or a form, in every spelling of their names that some server accepts.
   public init(form: Span<UInt8>) {
+    if form.contains(0) {
+      let form = OAuthNames.withoutZeros(form)
+      self.init(formWithoutZeros: form.span)
+    } else {
+      self.init(formWithoutZeros: form)
+    }
+  }
+
+  /// Returns the bytes without zero bytes, because in UTF-16 each letter of these names has one.
+  private static func withoutZeros(_ bytes: Span<UInt8>) -> [UInt8] {
+    var others: [UInt8] = []
+    others.append(addingCapacity: bytes.count) { output in
+      for index in bytes.indices where bytes[index] != 0 { output.append(bytes[index]) }
+    }
+    return others
+  }
+
+  private init(formWithoutZeros bytes: Span<UInt8>) {
     self = []
-    // Zero bytes are removed, because in UTF-16 each letter of these names has a zero byte.
-    let form = form.contains(0) ? [UInt8](copying: form).filter { $0 != 0 } : [UInt8](copying: form)
-    let bytes = form.span
     var decoder = NameDecoder()
     var start = 0
     while start < bytes.count {
@@ -69,7 +84,8 @@ public struct OAuthNames: OptionSet, Sendable {
       }
       // A name that is plain has only one reading. Most names are.
       formUnion(
-        isPlain ? OAuthNames(decodedName: bytes.extracting(start..<end)) : decoder.names(of: form[start..<end]))
+        isPlain
+          ? OAuthNames(decodedName: bytes.extracting(start..<end)) : decoder.names(of: bytes.extracting(start..<end)))
       while end < bytes.count, !OAuthNames.endsPair(bytes[end]) { end &+= 1 }
       start = end &+ 1
     }
@@ -82,7 +98,8 @@ public struct OAuthNames: OptionSet, Sendable {
   private struct NameDecoder {
     /// The number of further names, or of groups of 16 bytes in them, that may be decoded in every way: more than a form has
     /// outside of ASCII.
-    private var left = 512
+    private var left = NameDecoder.limit
+    private static let limit = 512
     private var previous: [UInt8] = []
     /// The decoded name.
     private var text: [UInt8] = []
@@ -91,19 +108,24 @@ public struct OAuthNames: OptionSet, Sendable {
     private static let longestName = 13
 
     /// Returns the set for one name; all parameters if there were too many names.
-    mutating func names(of name: ArraySlice<UInt8>) -> OAuthNames {
+    mutating func names(of name: Span<UInt8>) -> OAuthNames {
       // Readers of queries also read a form behind question marks.
-      let name = name.drop { $0 == UInt8(ascii: "?") }
+      var start = 0
+      while start < name.count, name[start] == UInt8(ascii: "?") { start += 1 }
+      let name = name.extracting(start...)
       guard name.count >= NameDecoder.shortestName else { return [] }
       switch decodesOnce(name) {
       case true?: return OAuthNames(decodedName: text.span)
       case false?: return []
       case nil: break
       }
-      guard !name.span.isEqual(to: previous.span) else { return [] }
-      previous = Array(name)
-      left -= 1 + name.count / 16
-      return left < 0 ? .all : NameDecoder.names(inFrontOfBracket: FrontControllerQuery.lenientName(name).span)
+      let cost = 1 + name.count / 16
+      guard cost <= NameDecoder.limit else { return .all }
+      guard !name.isEqual(to: previous.span) else { return [] }
+      previous = [UInt8](copying: name)
+      left -= cost
+      return left < 0
+        ? .all : NameDecoder.names(inFrontOfBracket: FrontControllerQuery.lenientName(previous[...]).span)
     }
 
     /// Returns the set for a name in which a bracket is an underscore, as in PHP, or begins the index of an array.
@@ -117,9 +139,8 @@ public struct OAuthNames: OptionSet, Sendable {
 
     /// Decodes a name of ASCII that is encoded once, like `FrontControllerQuery.lenientName`, but without an allocation.
     /// Returns false if the name is longer than each parameter, and `nil` if it has to be decoded in other ways.
-    private mutating func decodesOnce(_ name: ArraySlice<UInt8>) -> Bool? {
+    private mutating func decodesOnce(_ bytes: Span<UInt8>) -> Bool? {
       text.removeAll(keepingCapacity: true)
-      let bytes = name.span
       var index = 0
       while index < bytes.count {
         var byte = bytes[index]
@@ -174,44 +195,79 @@ public struct OAuthNames: OptionSet, Sendable {
 
   /// Creates the set of the parameters in a multipart form (RFC 7578, section 4.2). A name is the value of `name=`,
   /// with or without quotation marks.
-  public init(multipart: [UInt8]) {
-    self = []
-    let bytes = multipart.filter { $0 != 0 }.map(\.lowercasedASCII)
-    var decoder = NameDecoder()
-    var rest = bytes[...]
-    while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
-      // `name`, read backwards from the equals sign. Behind it, `*` announces a character set, and a number the part of a
-      // value (RFC 2231, sections 3 and 4). No client divides a name, so a part counts as each parameter.
-      let extended = rest[..<equals].reversed().drop { $0.isBlank }
-      let asterisk = extended.drop { $0.isDigit || $0 == UInt8(ascii: "*") }
-      let isName = asterisk.starts(with: "eman".utf8)
-      let isPart = asterisk.count + 1 < extended.count
-      let isExtended = asterisk.count < extended.count
-      rest = rest[(equals + 1)...]
-      guard isName else { continue }
-      guard !isPart else {
-        self = .all
-        return
-      }
-      var examined = rest.prefix(OAuthNames.examinedLength)
-      // The character set and the language are in front of the name (RFC 8187, section 3.2.1).
-      if isExtended {
-        for _ in 0..<2 {
-          if let mark = examined.firstIndex(of: UInt8(ascii: "'")) { examined = examined[(mark + 1)...] }
-        }
-      }
-      let value = examined.drop { $0.isBlank || OAuthNames.isQuote($0) }
-      let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
-      formUnion(
-        name.allSatisfy(FrontControllerQuery.isPlain) ? OAuthNames(decodedName: name.span) : decoder.names(of: name))
+  public init(multipart: Span<UInt8>) {
+    if multipart.contains(0) {
+      let multipart = OAuthNames.withoutZeros(multipart)
+      self.init(multipartWithoutZeros: multipart.span)
+    } else {
+      self.init(multipartWithoutZeros: multipart)
     }
   }
 
+  private init(multipartWithoutZeros bytes: Span<UInt8>) {
+    self = []
+    var decoder = NameDecoder()
+    // The byte behind the last equals sign.
+    var start = 0
+    while let equals = bytes.firstIndex(of: UInt8(ascii: "="), from: start) {
+      var end = equals
+      while end > start, bytes[end - 1].isBlank { end -= 1 }
+      // `*` behind the name announces a character set, and a number the part of a value (RFC 2231, sections 3 and 4). No
+      // client divides a name, so a part counts as each parameter.
+      let extended = end
+      var hasNumber = false
+      while end > start, bytes[end - 1].isDigit || bytes[end - 1] == UInt8(ascii: "*") {
+        end -= 1
+        if bytes[end].isDigit { hasNumber = true }
+      }
+      let isExtended = end < extended && bytes[end] == UInt8(ascii: "*")
+      if !isExtended { end = extended }
+      while isExtended, end > start, bytes[end - 1].isBlank { end -= 1 }
+      let isName =
+        end - start >= OAuthNames.nameOfName.utf8.count
+        && bytes.extracting(end - OAuthNames.nameOfName.utf8.count..<end).isEqualIgnoringCase(
+          to: OAuthNames.nameOfName.utf8.span)
+      start = equals + 1
+      guard isName else { continue }
+      guard !isExtended || !hasNumber else {
+        self = .all
+        return
+      }
+      let limit = min(bytes.count, start + OAuthNames.examinedLength)
+      var first = start
+      // The character set and the language are in front of the name (RFC 8187, section 3.2.1).
+      if isExtended {
+        for _ in 0..<2 {
+          if let mark = bytes.extracting(0..<limit).firstIndex(of: UInt8(ascii: "'"), from: first) { first = mark + 1 }
+        }
+      }
+      while first < limit, bytes[first].isBlank || OAuthNames.isQuote(bytes[first]) { first += 1 }
+      var last = first
+      while last < limit, !OAuthNames.isQuote(bytes[last]), bytes[last] != UInt8(ascii: ";"), bytes[last] >= 0x20 {
+        last += 1
+      }
+      let name = bytes.extracting(first..<last)
+      formUnion(
+        name.allSatisfy(FrontControllerQuery.isPlain) ? OAuthNames(decodedName: name) : decoder.names(of: name))
+    }
+  }
+
+  /// The parameter of `Content-Disposition` that names a part.
+  private static let nameOfName = "name"
+
   /// Creates the set of the members of a JSON object (RFC 8259). Lenient readers accept names in single quotation marks and
   /// without any. The names of objects in it do not count.
-  public init(json: [UInt8]) {
+  public init(json: Span<UInt8>) {
+    if json.contains(0) {
+      let json = OAuthNames.withoutZeros(json)
+      self.init(jsonWithoutZeros: json.span)
+    } else {
+      self.init(jsonWithoutZeros: json)
+    }
+  }
+
+  private init(jsonWithoutZeros bytes: Span<UInt8>) {
     self = []
-    let bytes = json.filter { $0 != 0 }
     var decoder = NameDecoder()
     var depth = 0
     // The last name or word of the outermost object.
@@ -234,10 +290,13 @@ public struct OAuthNames: OptionSet, Sendable {
         }
       case UInt8(ascii: ":"):
         if depth == 1, let name {
-          let name = bytes[name]
-          let isEscaped = name.contains(UInt8(ascii: "\\"))
-          formUnion(
-            isEscaped ? decoder.names(of: OAuthNames.percentEncoded(name)[...]) : OAuthNames(decodedName: name.span))
+          let name = bytes.extracting(name)
+          if name.contains(UInt8(ascii: "\\")) {
+            let encoded = OAuthNames.percentEncoded(name)
+            formUnion(decoder.names(of: encoded.span))
+          } else {
+            formUnion(OAuthNames(decodedName: name))
+          }
         }
         name = nil
       case UInt8(ascii: "\""), UInt8(ascii: "'"):
@@ -257,7 +316,7 @@ public struct OAuthNames: OptionSet, Sendable {
   }
 
   /// Returns the index of the line end at or behind `start`; the number of bytes if there is none.
-  private static func endOfLine(_ bytes: [UInt8], from start: Int) -> Int {
+  private static func endOfLine(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index < bytes.count, bytes[index] != 0x0a, bytes[index] != 0x0d { index += 1 }
     return index
@@ -265,8 +324,7 @@ public struct OAuthNames: OptionSet, Sendable {
 
   /// Writes `%XX` for each `\u00XX` of a name in JSON, and for each `\xXX` that some readers accept. No other escape is one
   /// of a letter or an underscore.
-  private static func percentEncoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
-    let bytes = name.span
+  private static func percentEncoded(_ bytes: Span<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0

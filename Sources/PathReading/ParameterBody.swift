@@ -33,15 +33,20 @@ public enum ParameterBody: Sendable {
   private static let examinedLength = 128
 
   /// The OAuth parameters in the body, in every spelling that some server accepts.
-  public func names(in body: [UInt8]) -> OAuthNames {
+  public func names(in body: Span<UInt8>) -> OAuthNames {
     switch self {
     // CGI.pm reads the body of PUT and PATCH as a form whatever the type says.
-    case .multipart: OAuthNames(multipart: body).union(OAuthNames(form: body.span))
+    case .multipart: OAuthNames(multipart: body).union(OAuthNames(form: body))
     case .json: OAuthNames(json: body)
     case .urlEncoded:
       // Some servers read JSON whatever the type says.
-      body.first { $0 > 0x20 } == UInt8(ascii: "{")
-        ? OAuthNames(form: body.span).union(OAuthNames(json: body)) : OAuthNames(form: body.span)
+      ParameterBody.beginsLikeJSON(body) ? OAuthNames(form: body).union(OAuthNames(json: body)) : OAuthNames(form: body)
     }
+  }
+
+  private static func beginsLikeJSON(_ body: Span<UInt8>) -> Bool {
+    var index = 0
+    while index < body.count, body[index] <= 0x20 { index += 1 }
+    return index < body.count && body[index] == UInt8(ascii: "{")
   }
 }

@@ -1,3 +1,4 @@
+internal import ByteText
 import HTTP1
 import Reactor
 
@@ -150,6 +151,9 @@ struct BodyPump {
     let piece = try source.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece in
       try decoder.decode(bytes.extracting(0..<limit))
     }
+    if !piece.data.isEmpty, piece.data.count < BodyPump.smallChunk, piece.consumed < limit, !decoder.isFinished {
+      return try joinChunks(after: piece, limit, source, sink)
+    }
     if !piece.data.isEmpty {
       copiedCount &+= piece.data.count
       if output == .chunked {
@@ -160,6 +164,30 @@ struct BodyPump {
       if output == .chunked { sink.append("\r\n") }
     }
     return piece.consumed
+  }
+
+  /// The number of bytes of data below which a chunk is sent together with those behind it. Framing and decoding of a chunk
+  /// take some hundred instructions, so many small ones would cost much more than their data.
+  private static let smallChunk = 64
+
+  /// Copies the data of a small chunk, and of all that follow it in the first `limit` bytes of `source`, as one chunk.
+  private mutating func joinChunks(
+    after first: BodyDecoder.Piece, _ limit: Int, _ source: Buffer, _ sink: Buffer
+  ) throws(MessageError) -> Int {
+    var data: [UInt8] = []
+    let consumed = try source.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> Int in
+      data.append(copying: bytes.extracting(first.data))
+      return try decoder.decode(
+        bytes.extracting(first.consumed..<limit), into: &data, stopsAtTrailers: keepsTrailers)
+    }
+    copiedCount &+= data.count
+    if output == .chunked {
+      sink.append(hexadecimal: data.count)
+      sink.append("\r\n")
+    }
+    sink.append(data)
+    if output == .chunked { sink.append("\r\n") }
+    return first.consumed + consumed
   }
 
   private mutating func finish(_ sink: Buffer) {

@@ -2,6 +2,7 @@ public import HTTP
 public import HTTP1
 public import Reactor
 public import Telemetry
+public import Time
 
 /// The decisions that a proxy needs for each request. Each worker has its own handler and uses it only on its thread.
 public protocol RequestHandler: AnyObject {
@@ -18,8 +19,11 @@ public protocol RequestHandler: AnyObject {
   /// - Parameter body: the decoded body. Only the beginning if the receive buffer became full or the framing of the
   ///   rest is malformed.
   func routeForm(
-    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: Span<UInt8>
   ) -> Route
+
+  /// Charges the client of a request for the decoding of its chunks, whether the body was complete or refused.
+  func chargeDecoding(_ time: Nanoseconds, to client: Peer)
 
   /// Answers an intercepted request.
   ///
@@ -80,8 +84,11 @@ extension RequestHandler {
 extension RequestHandler {
   /// Returns `pass`. For handlers whose `route` never returns `inspect`.
   public func routeForm(
-    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: Span<UInt8>
   ) -> Route { .pass }
+
+  /// Does nothing. For handlers that do not limit the processor time of a client.
+  public func chargeDecoding(_ time: Nanoseconds, to client: Peer) {}
 
   /// Returns false. For handlers that ignore links.
   public func withholdsLinks(_ values: [String], requestHasHandlerCookie: Bool) -> Bool { false }

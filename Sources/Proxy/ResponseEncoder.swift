@@ -19,9 +19,21 @@ enum ResponseEncoder {
     var bytes: [UInt8] = []
     // Enough for most heads, so that the array grows once. malloc is fastest for blocks of at most 1,032 bytes, which
     // include the header of the array.
-    bytes.reserveCapacity(960)
+    bytes.reserveCapacity(max(960, isLong(headers) ? size(of: headers) + strictTransport.count : 0))
     bytes.append(copying: strictTransport.span)
     return append(headers, strictTransport: strictTransport, to: &bytes) ? bytes : nil
+  }
+
+  /// True if the value of a field is so long that the array would grow by doubling.
+  private static func isLong(_ headers: Headers) -> Bool {
+    let fields = headers.fields.span
+    for index in fields.indices where fields[index].value.utf8.count > 2_048 { return true }
+    return false
+  }
+
+  /// Returns a length that the fields do not exceed.
+  private static func size(of headers: Headers) -> Int {
+    headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
   }
 
   /// Appends the fields. Returns false if one of them cannot be encoded safely.

@@ -26,7 +26,7 @@ extension ServerConnection {
       releaseCharge()
     }
     do throws(UnreadBody) {
-      request.body = try await readBody(head, limit: bodyLimit)
+      request.body = try await readBody(head, limit: bodyLimit, of: request.peer)
       try chargeReadings(of: head, request.body)
     } catch {
       return await refuse(request, error, to: head, began: began)
@@ -104,16 +104,42 @@ extension ServerConnection {
     worker.handler.found(parameterInCookie: name, client: client)
   }
 
+  /// The time that the chunks of a body have taken to decode: a sender of small chunks can make it a hundred times as long as
+  /// that of the copy of a body with a length, which is not measured.
+  private struct DecodingTime {
+    private let isMeasured: Bool
+    private var taken: Nanoseconds = 0
+
+    init(of body: BodyFraming) {
+      isMeasured = body == .chunked
+    }
+
+    /// The time for ``add(since:)``.
+    var now: MonotonicInstant { isMeasured ? SystemClock.monotonicInstant() : 0 }
+
+    mutating func add(since began: MonotonicInstant) {
+      if isMeasured { taken += SystemClock.monotonicInstant() - began }
+    }
+
+    func charge(to peer: Peer, _ handler: some RequestHandler) {
+      if isMeasured { handler.chargeDecoding(taken, to: peer) }
+    }
+  }
+
   /// Reads and decodes the whole body.
-  private func readBody(_ head: RequestHead, limit: Int) async throws(UnreadBody) -> [UInt8] {
+  private func readBody(_ head: RequestHead, limit: Int, of peer: Peer) async throws(UnreadBody) -> [UInt8] {
     if case .length(let count) = head.body, count > limit { throw UnreadBody(.bodyTooLarge(limit: limit)) }
     var body = CollectedBody(head.body)
     if head.expectsContinue, input.isEmpty { sendContinue() }
     var reading = BodyReading(until: poller.deadline(after: settings.configuration.bodyTimeout))
+    var decoding = DecodingTime(of: head.body)
+    defer { decoding.charge(to: peer, worker.handler) }
     while !body.isFinished {
       if !input.isEmpty {
         let before = body.data.count
         do throws(MessageError) {
+          let began = decoding.now
+          defer { decoding.add(since: began) }
           let consumed = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try body.decode(bytes) }
           input.consume(consumed)
         } catch {
@@ -213,19 +239,32 @@ extension ServerConnection {
     var decoder: BodyDecoder
     /// The offset of the next byte to decode in the buffer.
     var position: Int
+    /// True if `data` has the decoded bytes. A body with a length is read in the buffer.
+    let isChunked: Bool
     var data: [UInt8] = []
     /// True if the framing is malformed. Forwarding the body fails with the same error.
     var isBroken = false
+    var time: DecodingTime
+
+    init(of head: RequestHead) {
+      decoder = BodyDecoder(head.body)
+      position = head.length
+      isChunked = head.body == .chunked
+      time = DecodingTime(of: head.body)
+    }
 
     mutating func decode(_ input: Buffer) {
       guard !isBroken, position < input.count else { return }
+      let began = time.now
       do throws(MessageError) {
         position += try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in
-          try decoder.decode(bytes.extracting(position..<bytes.count), into: &data)
+          let arrived = bytes.extracting(position..<bytes.count)
+          return isChunked ? try decoder.decode(arrived, into: &data) : try decoder.decode(arrived).consumed
         }
       } catch {
         isBroken = true
       }
+      time.add(since: began)
     }
   }
 
@@ -234,14 +273,14 @@ extension ServerConnection {
   func inspect(_ head: RequestHead, limit: Int) async -> Route {
     if head.expectsContinue, input.count == head.length { sendContinue() }
     var reading = BodyReading(until: poller.deadline(after: settings.configuration.bodyTimeout))
-    var body = InspectedBody(decoder: BodyDecoder(head.body), position: head.length)
+    var body = InspectedBody(of: head)
     defer { releaseCharge() }
     while true {
       let held = body.data.count
       body.decode(input)
       if body.decoder.isFinished || body.isBroken || !makeRoom(toInspect: head, limit: limit) {
         await yieldInLongTurn()
-        return routeForm(head, body.data)
+        return routeForm(head, body)
       }
       do throws(UnreadBody) {
         // What the handler reads from it is released in the same turn.
@@ -274,14 +313,22 @@ extension ServerConnection {
     }
   }
 
-  private func routeForm(_ head: RequestHead, _ body: [UInt8]) -> Route {
+  private func routeForm(_ head: RequestHead, _ body: InspectedBody) -> Route {
     withRestoredFields(of: head) { bytes in
-      worker.handler.routeForm(
-        head, bytes, requestFields, client: identity.facts(bytes, requestFields, requestNumber: requestNumber),
-        body: body)
+      body.isChunked
+        ? routeForm(head, bytes, body.data.span, body.time)
+        : routeForm(head, bytes, bytes.extracting(head.length..<body.position), body.time)
     } unreadable: {
       .refuse($0)
     }
+  }
+
+  private func routeForm(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ time: DecodingTime
+  ) -> Route {
+    let client = identity.facts(bytes, requestFields, requestNumber: requestNumber)
+    time.charge(to: client.peer, worker.handler)
+    return worker.handler.routeForm(head, bytes, requestFields, client: client, body: body)
   }
 
   /// Calls `use` with the bytes at the front of the input, after `requestFields` has the fields of `head` again: other

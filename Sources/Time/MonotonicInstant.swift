@@ -51,4 +51,11 @@ public struct Nanoseconds: Hashable, Comparable, Sendable, ExpressibleByIntegerL
   /// Returns true if `a` is shorter than `b`.
   @inlinable
   public static func < (a: Nanoseconds, b: Nanoseconds) -> Bool { a.count < b.count }
+
+  /// Adds a duration. A sum that is too long becomes the longest duration.
+  @inlinable
+  public static func += (sum: inout Nanoseconds, other: Nanoseconds) {
+    let (count, isTooLong) = sum.count.addingReportingOverflow(other.count)
+    sum = Nanoseconds(isTooLong ? .max : count)
+  }
 }

@@ -179,6 +179,19 @@ struct ProcessorTimeTests {
     #expect(time.permits(Self.peer("192.0.2.1")))
   }
 
+  @Test("The decoding of chunks is charged to the address, and as much of it is free as of other work")
+  func decoding() {
+    let clock = WorkClock()
+    let time = ProcessorTime(clock: { clock.read() })
+    for _ in 0..<1_000 { time.charge(ProcessorTime.free, to: Self.peer("192.0.2.1")) }
+    #expect(time.permits(Self.peer("192.0.2.1")))
+    for _ in 0..<100 { time.charge(ProcessorTime.most, to: Self.peer("192.0.2.1")) }
+    #expect(!time.permits(Self.peer("192.0.2.1")))
+    #expect(time.permits(Self.peer("192.0.2.2")))
+    for _ in 0..<100 { time.charge(ProcessorTime.most, to: Peer()) }
+    #expect(time.permits(Peer()))
+  }
+
   @Test("The addresses of an IPv6 customer share the time")
   func prefix() {
     let clock = WorkClock()

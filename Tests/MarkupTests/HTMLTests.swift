@@ -11,6 +11,17 @@ struct HTMLTests {
     #expect(html.text == "<a title=\"\(escaped)\">\(escaped)</a>")
   }
 
+  @Test("Long pieces, short ones and escapes are in the markup in their order")
+  func pieces() {
+    let long = String(repeating: "a", count: 5_000)
+    let marked = String(repeating: "<", count: 1_000)
+    let inner: HTML = "<p>\(long)</p>\(marked)\(7)"
+    let html: HTML = "<b>\([inner, inner])</b>\(long)\(inner)<i>"
+    let text = "<p>\(long)</p>\(String(repeating: "&lt;", count: 1_000))7"
+    #expect(html.text == "<b>\(text)\(text)</b>\(long)\(text)<i>")
+    #expect(html.utf8 == Array(html.text.utf8))
+  }
+
   @Test("Nested markup is not escaped again, and a missing piece adds nothing")
   func nests() {
     let inner: HTML = "<b>\("a<b")</b>"

@@ -111,6 +111,7 @@ struct ValueTests {
     #expect(ResponseType(parsing: "code id_token")?.returnsTokens == true)
     #expect(ResponseType(parsing: "foo")?.isKnown == false)
     #expect(ResponseType(parsing: "code code") != .code)
+    #expect(ResponseType(parsing: String(repeating: "code ", count: 16) + "token") == nil)
     #expect(ResponseType(parsing: "code code")?.isKnown == false)
   }
 

@@ -107,7 +107,7 @@ struct OAuthNamesTests {
       "name=client_id; name=\"" + "response_type".utf8.map { "%u00" + String($0, radix: 16) }.joined() + "\"",
     ])
   func multipart(_ body: String) {
-    #expect(OAuthNames(multipart: Array(body.utf8)).indicateOAuthRequest)
+    #expect(OAuthNames(multipart: body.utf8.span).indicateOAuthRequest)
   }
 
   @Test(
@@ -120,7 +120,7 @@ struct OAuthNamesTests {
       "//'\n{\"grant_type\":1}", "#{\r{\"grant_type\":1}", "{/**/grant_type/*:*/:1}",
     ])
   func json(_ body: String) {
-    #expect(OAuthNames(json: Array(body.utf8)).indicateOAuthRequest)
+    #expect(OAuthNames(json: body.utf8.span).indicateOAuthRequest)
   }
 
   @Test(
@@ -132,7 +132,7 @@ struct OAuthNamesTests {
       #"{"a":"\"grant_type\":1"}"#, "", "{", "\"", "{\"\\", "}}}{", "{:::}",
     ])
   func otherJSON(_ body: String) {
-    #expect(!OAuthNames(json: Array(body.utf8)).indicateOAuthRequest)
+    #expect(!OAuthNames(json: body.utf8.span).indicateOAuthRequest)
   }
 
   @Test(
@@ -145,7 +145,7 @@ struct OAuthNamesTests {
       ("multipart/form-data; boundary=b", #"name="grant_type""#), ("multipart/form-data", "a=1&grant_type=x"),
     ])
   func bodyTypes(type: String, body: String) {
-    #expect(ParameterBody(mediaType: type.utf8.span)?.names(in: Array(body.utf8)).indicateOAuthRequest == true)
+    #expect(ParameterBody(mediaType: type.utf8.span)?.names(in: body.utf8.span).indicateOAuthRequest == true)
   }
 
   @Test(
@@ -169,7 +169,7 @@ struct OAuthNamesTests {
   func otherForms() {
     #expect(!OAuthNames(form: "user=a&password=b&client_id=c&next=grant_type".utf8.span).indicateOAuthRequest)
     #expect(
-      !OAuthNames(multipart: Array("--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\ngrant_type=x".utf8))
+      !OAuthNames(multipart: "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\ngrant_type=x".utf8.span)
         .indicateOAuthRequest)
   }
 }

@@ -66,6 +66,24 @@ struct BodyPumpTests {
     #expect(sink.bytes(from: 0, count: sink.count) == Array("3\r\nabc\r\n0\r\n\r\n".utf8))
   }
 
+  @Test("Small chunks that have arrived together are sent as one, and a large one as it is")
+  func smallChunks() throws {
+    let small = String(repeating: "1\r\na\r\n", count: 1_000)
+    let joined = "3e8\r\n\(String(repeating: "a", count: 1_000))\r\n"
+    let large = "64\r\n\(String(repeating: "b", count: 100))\r\n"
+    for (body, expected) in [(small, joined), (large + large, large + large), (large + small, large + joined)] {
+      let written = try pumped(Array("\(body)0\r\n\r\n".utf8), cuts: [], .chunked)
+      #expect(written == expected + "0\r\n\r\n")
+      let plain = try pumped(Array("\(body)0\r\n\r\n".utf8), cuts: [], .plain)
+      #expect(plain.utf8.count == (body == small ? 1_000 : body == large + large ? 200 : 1_100))
+    }
+    let trailers = try pumped(Array("\(small)0\r\nA: b\r\n\r\n".utf8), cuts: [small.utf8.count + 4], .chunked)
+    #expect(trailers == joined + "0\r\nA: b\r\n\r\n")
+    #expect(throws: MessageError.self) {
+      try pumped(Array("\(small)x".utf8), cuts: [], .chunked)
+    }
+  }
+
   @Test("Trailers are the same however they arrive, and do not reach a body without chunks")
   func trailers() throws {
     let wire = Array("3\r\nabc\r\n0\r\nA: b\r\nHost: c\r\nD:\r\n\r\n".utf8)

@@ -88,6 +88,21 @@ extension ProxyTests {
       }
     }
 
+    @Test("The decoding of chunks is charged to the client, whether the body is read, refused or passes")
+    func decoding() async throws {
+      try await Bench.Setup().run { _, bench in
+        let chunked = "HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let plain = "HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+        let first = try await bench.exchange("POST /intercept/decodings \(chunked)\(Self.single)")
+        #expect(first.text == "1")
+        _ = try await bench.exchange("POST /intercept/long/post \(chunked)\(Self.padded)")
+        _ = try await bench.exchange("POST /inspect \(chunked)3\r\nabc\r\n0\r\n\r\n")
+        _ = try await bench.exchange("POST /inspect \(plain)")
+        let last = try await bench.exchange("POST /intercept/decodings \(plain)")
+        #expect(last.text == "3")
+      }
+    }
+
     private static func answering(_ coding: String, _ body: [UInt8]) -> ScriptedUpstream.Script {
       { upstream, peer in
         while true {

@@ -3,10 +3,15 @@ import HTTP1
 import Proxy
 import Reactor
 import Telemetry
+import Time
 
 /// Passes every request except those for a few paths.
 final class TestHandler: RequestHandler {
   let requestIDs: RequestIDs? = RequestIDs(RequestIDs.Key(), space: 0)
+  /// How often the decoding of a body was charged.
+  private var decodings = 0
+
+  func chargeDecoding(_ time: Nanoseconds, to client: HTTP.Peer) { if time > 0 { decodings += 1 } }
 
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)
@@ -29,11 +34,11 @@ final class TestHandler: RequestHandler {
   }
 
   func routeForm(
-    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: Span<UInt8>
   ) -> Route {
     let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)
     if path == "/inspect/limited" { return .overLimit(.processorTimePerAddress) }
-    return path == "/inspect/show" ? .answer(Response(status: 200, body: body)) : .pass
+    return path == "/inspect/show" ? .answer(Response(status: 200, body: body.indices.map { body[$0] })) : .pass
   }
 
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
@@ -60,6 +65,8 @@ final class TestHandler: RequestHandler {
       case "/intercept/content":
         let answer = try await upstream.send(outbound)
         return .response(Response(status: answer.head.status, body: try await answer.content()))
+      case "/intercept/decodings":
+        return .response(Response(status: 200, body: Array("\(decodings)".utf8)))
       case "/intercept/limited":
         return .overLimit(.processorTimePerAddress)
       case "/intercept/discard":

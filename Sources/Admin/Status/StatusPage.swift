@@ -21,7 +21,7 @@ struct StatusPage {
   static func response(_ report: StatusReport, entityTag: String, _ language: StatusLanguage) -> Response {
     var response = AdminHandler.makeResponse(
       200, "text/html; charset=utf-8",
-      Array(StatusPage(report: report, language: language).html(entityTag: entityTag).text.utf8))
+      StatusPage(report: report, language: language).html(entityTag: entityTag).utf8)
     response.headers.set("Content-Language", language.tag)
     response.headers.append("Vary", "Accept-Language")
     response.headers.set("Content-Security-Policy", contentSecurityPolicy)

@@ -121,6 +121,6 @@ enum DemoAppPage {
       headers: [
         "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
         "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-      ], body: Array(html.text.utf8))
+      ], body: html.utf8)
   }
 }

@@ -35,7 +35,9 @@ extension Rejection {
   package static let parametersTooMany = Rejection(
     "parameters-too-many", .invalidRequest, 400, .noRedirect, "too many parameters",
     source: "RFC 6749, section 3.1",
-    refused: "The request had more parameters, longer names or more text outside ASCII than any OAuth request has.",
+    refused: """
+      The request had more parameters, longer names or values, or more text outside ASCII than any OAuth request has.
+      """,
     why: "A flood of parameters costs memory, and could hide parameters from servers that stop reading early.",
     remedy: "Send only the parameters of the specification.")
 

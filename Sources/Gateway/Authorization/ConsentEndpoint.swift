@@ -23,7 +23,7 @@ struct ConsentEndpoint {
     self.intercepted = intercepted
   }
 
-  /// Returns the page that asks the user for consent.
+  /// Returns the page that asks the user for consent; an error page for a request that the form cannot contain.
   ///
   /// - Parameters:
   ///   - permit: The permission to send the request upstream once the user has approved.
@@ -40,11 +40,10 @@ struct ConsentEndpoint {
       known, permit, until: expiry, now: intercepted.now, intercepted.gateway.random)
     let browserHash = session.hash
     intercepted.recordReuseAcrossBrowsers(of: permit.challenge, browserHash: browserHash)
-    let ticket = ConsentTicket(
-      transaction: intercepted.ensureTransactionID(), path: path ?? intercepted.authorizationPath,
-      query: request.parameters.serialised,
-      browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted,
-      document: intercepted.documentToSeal(for: permit), subject: permit.consentDigest)
+    guard
+      let token = sealedTicket(
+        for: permit, request, browserHash: browserHash, expiry: expiry, isPushed: isPushed, path: path)
+    else { return intercepted.respond(with: .withoutRedirect(.parametersTooMany)) }
     intercepted.trail.step = .consentPage
     var response = intercepted.pages.consent(
       ConsentPage(
@@ -54,13 +53,32 @@ struct ConsentEndpoint {
         identityIsProven: permit.identityIsProven, destination: RedirectDestination(permit.redirectURI),
         scopes: permit.upstreamScope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         resource: permit.resource.map { ConsentPage.Resource(name: $0.name, identifier: $0.uri.text) },
-        action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
+        action: ConsentEndpoint.path, token: token))
     // With `no-referrer`, browsers send `Origin: null` with a POST. `isSameOrigin` needs the real origin.
     if intercepted.gateway.snapshot.cookie.isCrossSite { response.headers.set("Referrer-Policy", "same-origin") }
     response.headers.append(
       "Set-Cookie", intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer))
     return response
   }
+
+  /// Returns the sealed request for the form of the page; `nil` if it is longer than a pushed request may be, or than the
+  /// form may send back.
+  private func sealedTicket(
+    for permit: AuthorizationPermit, _ request: AuthorizationRequest, browserHash: [UInt8], expiry: UnixTime,
+    isPushed: Bool, path: String?
+  ) -> String? {
+    let query = request.parameters.serialised
+    guard query.utf8.count <= PushedRequests.maximumLength else { return nil }
+    let ticket = ConsentTicket(
+      transaction: intercepted.ensureTransactionID(), path: path ?? intercepted.authorizationPath, query: query,
+      browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted,
+      document: intercepted.documentToSeal(for: permit), subject: permit.consentDigest)
+    let token = intercepted.gateway.sealer.seal(ticket)
+    return token.utf8.count <= FormParameters.maximumValueBytes - ConsentEndpoint.otherValues ? token : nil
+  }
+
+  /// More than the length of the other values of the form.
+  private static let otherValues = 64
 
   /// Handles the user's decision.
   func respond() async -> Response {

@@ -42,6 +42,9 @@ struct PushedAuthorizationEndpoint {
   }
 
   private func decide(_ authentication: ClientAuthentication?) async throws(StoreError) -> Response {
+    // The rules would copy a request that is too long some times before it is refused.
+    let length = request.parameters.entries.reduce(0) { $0 + $1.value.utf8.count }
+    guard length <= PushedRequests.maximumLength else { return refuseLongRequest() }
     let outcome = Enforcement.decidePushed(
       request, policy: intercepted.policy, stateIsSealed: try await stateIsSealed(),
       unlisted: intercepted.unlistedClient(of: request))

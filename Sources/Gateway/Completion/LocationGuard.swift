@@ -192,7 +192,7 @@ struct LocationGuard: Sendable {
             return true
           }
         }
-        let decoded = ResolvedLocation.decoded(text)
+        let decoded = ResolvedLocation.decoded(text[...])
         guard decoded.count < text.count else { return false }
         text = decoded
       }
@@ -208,8 +208,8 @@ struct LocationGuard: Sendable {
   /// Returns every location to which the value may lead (see `leaksAuthorizationResponse(_:)` for the fields).
   private func locations(of field: String) -> [ResolvedLocation] {
     // As bytes of the field: the text has three for each byte outside ASCII of a value that is not UTF-8.
-    let target = FieldText.encode(String(Substring(RefreshField.target(of: field))))
-    return ResolvedLocation.interpretations(of: target, on: origin)
+    let target = RefreshField.target(of: field)
+    return ResolvedLocation.interpretations(of: FieldText.encode(target.span), on: origin)
   }
 
   /// Returns true if the location is a redirect URI of an enforced client. Also returns true if the host is not ASCII,
@@ -231,6 +231,16 @@ struct LocationGuard: Sendable {
     }
   }
 
+  /// The length in bytes from which ``containsAny(of:_:)`` counts the bytes that it reads.
+  private static let longField = 4_096
+
+  /// Returns the number of bytes that ``containsAny(of:_:)`` reads, at least.
+  private static func readableCount(_ field: Span<UInt8>) -> Int {
+    var count = 0
+    for index in field.indices where field[index] < 0x80 || index == 0 || field[index - 1] < 0x80 { count += 1 }
+    return count
+  }
+
   /// Returns true if the text contains one of the names, as it is or after decoding, or is percent-encoded more often
   /// than `decodingRounds`.
   private static func containsAny(of names: [String], _ field: Span<UInt8>) -> Bool {
@@ -238,7 +248,7 @@ struct LocationGuard: Sendable {
     // several times. No name has a byte outside ASCII, so one such byte replaces several in a row: a byte of a value that
     // is not UTF-8 has three in its text.
     var text: [UInt8] = []
-    text.append(addingCapacity: field.count) { output in
+    text.append(addingCapacity: field.count > longField ? readableCount(field) : field.count) { output in
       var isAfterOther = false
       for index in field.indices where field[index] != .tab {
         let byte = field[index]
@@ -248,7 +258,7 @@ struct LocationGuard: Sendable {
     }
     for _ in 0...decodingRounds {
       for name in names where text.span.contains(name) { return true }
-      let decoded = ResolvedLocation.decoded(text).map(\.lowercasedASCII)
+      let decoded = ResolvedLocation.decoded(text[...]).map(\.lowercasedASCII)
       guard decoded.count < text.count else { return false }
       text = decoded
     }

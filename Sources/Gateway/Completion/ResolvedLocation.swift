@@ -94,8 +94,8 @@ struct ResolvedLocation: Hashable, Sendable {
   var hasNonASCIIHost: Bool { !authority.span.isASCII }
 
   /// Decodes each valid `%XX` once. Does not change anything else.
-  static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
-    PercentDecoding.lenient(Array(text).span)
+  static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    PercentDecoding.lenient(text.span)
   }
 
   /// Replaces backslashes by slashes, as browsers do.
@@ -119,7 +119,8 @@ struct ResolvedLocation: Hashable, Sendable {
   /// Returns the authority in the form of the property `authority`.
   private static func authority(_ text: ArraySlice<UInt8>, isSecure: Bool) -> [UInt8] {
     let hostAndPort = text.lastIndex(of: UInt8(ascii: "@")).map { text[($0 + 1)...] } ?? text
-    let host = decoded(hostAndPort).map(\.lowercasedASCII)
+    var host = decoded(hostAndPort)
+    for index in host.indices { host[index] = host[index].lowercasedASCII }
     let isBracketed = host.first == UInt8(ascii: "[")
     guard let colon = host.lastIndex(of: UInt8(ascii: ":")), !isBracketed || !host[colon...].contains(UInt8(ascii: "]"))
     else { return canonical(withoutTrailingDot(host[...])) }
@@ -141,11 +142,23 @@ struct ResolvedLocation: Hashable, Sendable {
 
   /// Returns the path in the form of the property `path`.
   private static func path(_ text: ArraySlice<UInt8>) -> [UInt8] {
-    var segments: [ArraySlice<UInt8>] = []
-    for segment in replacingBackslashes(decoded(text)).split(separator: slash) {
-      if segment.elementsEqual(".".utf8) { continue }
-      if segment.elementsEqual("..".utf8) { _ = segments.popLast() } else { segments.append(segment) }
+    let bytes = decoded(text)
+    var path: [UInt8] = []
+    path.reserveCapacity(bytes.count + 1)
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex { $0 == slash || $0 == UInt8(ascii: "\\") } ?? bytes.count
+      let segment = bytes[start..<end]
+      start = end + 1
+      if segment.isEmpty || segment.elementsEqual(".".utf8) { continue }
+      if segment.elementsEqual("..".utf8) {
+        // Each segment in the path has a slash in front of it.
+        while let last = path.popLast(), last != slash {}
+      } else {
+        path.append(slash)
+        path += segment
+      }
     }
-    return [slash] + Array(segments.joined(separator: [slash]))
+    return path.isEmpty ? [slash] : path
   }
 }

@@ -38,6 +38,6 @@ struct DeviceQRCodeEndpoint {
         "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
         "Cross-Origin-Resource-Policy": "cross-origin", "Referrer-Policy": "no-referrer",
       ],
-      body: Array(image.svg.text.utf8))
+      body: image.svg.utf8)
   }
 }

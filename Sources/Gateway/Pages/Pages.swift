@@ -84,7 +84,7 @@ public struct Pages: Sendable {
       "Referrer-Policy": "no-referrer",
       "Cache-Control": "no-store",
     ]
-    return Response(status: status, headers: headers, body: Array(page.text.utf8))
+    return Response(status: status, headers: headers, body: page.utf8)
   }
 
   private var brandSuffix: HTML? {

@@ -164,7 +164,7 @@ public final class Gateway: RequestHandler {
   /// Routes a request with a form or JSON for a path that is not an endpoint. A body with the parameters of an authorization
   /// or token request is an unlisted OAuth request.
   public func routeForm(
-    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: Span<UInt8>
   ) -> Route {
     guard body.count > ProcessorTime.longForm else { return decideForm(head, bytes, fields, client, body) }
     // The address may have used its time while the body arrived.
@@ -175,8 +175,13 @@ public final class Gateway: RequestHandler {
     return decideForm(head, bytes, fields, client, body)
   }
 
+  /// Charges the address of a client for the decoding of chunks.
+  public func chargeDecoding(_ time: Nanoseconds, to client: Peer) {
+    resources.processorTime.charge(time, to: client)
+  }
+
   private func decideForm(
-    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts, _ body: [UInt8]
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts, _ body: Span<UInt8>
   ) -> Route {
     var names = OAuthNames(form: bytes.extracting(head.query ?? 0..<0))
     if let type = ParameterBody(of: head, bytes, fields, formLimit: snapshot.bodyLimit) {

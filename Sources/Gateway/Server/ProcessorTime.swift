@@ -8,8 +8,8 @@ import Time
 /// The processor time that the expensive requests of one client address may take, on all workers together.
 ///
 /// A client chooses how much work its request is: a target or a form can be built so that reading it takes a hundred times
-/// longer than reading an ordinary one. Each request has 1,000,000 instructions for free, and the rest is charged to the
-/// client's address: 100 ms a second. An address without time left gets 429 for requests that may be expensive, before
+/// longer than reading an ordinary one. Each request has 1,000,000 instructions for free, as many for the decoding of its
+/// chunks, and the rest is charged to the client's address: 100 ms a second. An address without time left gets 429 for requests that may be expensive, before
 /// they are read. Its other requests pass, because other users may share the address. Requests from this machine are not
 /// limited.
 ///
@@ -50,6 +50,18 @@ final class ProcessorTime: Sendable {
     return Work(self, key, began)
   }
 
+  /// Charges the client's address for work that was measured, except the part that is free.
+  func charge(_ work: Nanoseconds, to peer: Peer) {
+    guard !peer.isLoopback else { return }
+    let due = ProcessorTime.due(work)
+    if due > 0 { addresses.charge(RateKey(address: peer.address), due, now: MonotonicTime(clock())) }
+  }
+
+  /// Returns the part of the time that is not free, in microseconds.
+  private static func due(_ time: Nanoseconds) -> Int {
+    Int(clamping: min(time, most).count.saturatingDifference(free.count) / 1_000)
+  }
+
   /// The work on one request, between two waits.
   struct Work {
     private let time: ProcessorTime
@@ -70,8 +82,7 @@ final class ProcessorTime: Sendable {
     mutating func charge() {
       guard let key else { return }
       let now = time.clock()
-      let taken = min(now - began, ProcessorTime.most).count
-      let due = Int(clamping: taken.saturatingDifference(ProcessorTime.free.count) / 1_000)
+      let due = ProcessorTime.due(now - began)
       guard due > charged else { return }
       time.addresses.charge(key, due - charged, now: MonotonicTime(now))
       charged = due

@@ -120,8 +120,11 @@ struct CodeRedeemer {
       // endpoint, it cannot revoke them.
       guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return true }
       let tokens = RevocableTokens(intercepted.upstreamTokens(in: members))
-      let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
-      if try await ledger.storeTokens(sealed, of: attempt, now: intercepted.now) { return true }
+      // Tokens for which the store has no room are not sealed first, which would need some times their memory.
+      if tokens.length <= RevocableTokens.maximumLength {
+        let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
+        if try await ledger.storeTokens(sealed, of: attempt, now: intercepted.now) { return true }
+      }
       intercepted.trail.findings.append("tokens-not-kept")
       return true
     } catch {
@@ -249,8 +252,13 @@ struct RevocableTokens: Sealable {
   static var purpose: Purpose { .storedTokens }
   /// The version of the format.
   private static let formatVersion: UInt8 = 1
+  /// The maximum length of all tokens in bytes: the size of an entry of `StoreKind.tokens`.
+  static let maximumLength = 16_384
 
   let tokens: [InterceptedRequest.UpstreamToken]
+
+  /// The length of all tokens in bytes.
+  var length: Int { tokens.reduce(0) { $0 + $1.token.reveal().utf8.count } }
 
   init(_ tokens: [InterceptedRequest.UpstreamToken]) {
     self.tokens = tokens

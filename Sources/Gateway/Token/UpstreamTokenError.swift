@@ -66,7 +66,8 @@ struct UpstreamTokenError {
   private static func collect(_ value: JSONValue, into words: inout [String], depth: Int) {
     guard words.count < maximumWords, depth < maximumDepth else { return }
     switch value {
-    case .string(let text) where !text.isEmpty: words.append(text)
+    // A longer text shows that there is an error, but is no known word.
+    case .string(let text) where !text.isEmpty: words.append(text.utf8.count <= maximumLength ? text : "")
     case .array(let values): for value in values { collect(value, into: &words, depth: depth + 1) }
     case .object(let members):
       for (_, value) in members.sorted(by: { $0.key < $1.key }) { collect(value, into: &words, depth: depth + 1) }

@@ -84,6 +84,9 @@ enum UpstreamTokenResponse {
     return members
   }
 
+  /// The maximum length in bytes of a list of scopes that is converted.
+  private static let longestScope = 8_192
+
   private static func isEmpty(_ value: JSONValue) -> Bool {
     switch value {
     case .null: true
@@ -130,7 +133,9 @@ enum UpstreamTokenResponse {
       members["expires_in"] = .integer(seconds)
     }
     switch members["scope"] {
-    case .string(let text) where text.utf8.span.contains(UInt8(ascii: ",")):
+    // A longer list is no scope (`Scope`), and stays as it is.
+    case .string(let text)
+    where text.utf8.count <= UpstreamTokenResponse.longestScope && text.utf8.span.contains(UInt8(ascii: ",")):
       members["scope"] = .string(scope(of: text))
     case .array(let scopes):
       members["scope"] = .string(scopes.compactMap(\.text).joined(separator: " "))

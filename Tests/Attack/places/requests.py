@@ -4,7 +4,7 @@ import base64
 
 from .scene import FORM, REDIRECTS, SECRET, VERIFIER, Request, authorization, encoded
 
-HEAD, TARGET, BODY, INSPECTED = 15_000, 8_100, 64_000, 16_000  # bytes, close to the limits of the gateway
+HEAD, TARGET, BODY, INSPECTED, VALUE = 15_000, 8_100, 64_000, 16_000, 24_000  # bytes, close to the limits of the gateway
 IN_TARGET = b"\r\n\t "
 IN_FIELD = b"\r\n"
 PATHS = (b"/", b"/~", b"/index.php/", b"/~//a//a|0.php|1.php|2.php", b"/oauth/token;", b"/oauth/token/", b"/~/%2e", b"/.proofgate/",
@@ -181,7 +181,7 @@ def places(add):
                 return post(TARGETS[name], body)
 
             starts = (b"", values.get(parameter, "a").encode().replace(b"/", b"%2F"))
-            add(f"{parameter} of {name}", "text", TARGET - 300 if is_query else BODY - 300, make,
+            add(f"{parameter} of {name}", "text", TARGET - 300 if is_query else VALUE, make,
                 IN_TARGET if is_query else b"", starts)
 
     def basic(scene, text):
@@ -199,16 +199,16 @@ def places(add):
         return post(b"/device", b"device_token=" + value + b"&" + name + b"=" + text, fields=((b"Cookie", cookie),))
 
     add("decision of consent", "form", BODY, consent, b"", (b"", b"deny&", b"allow&"))
-    add("token of consent", "text", BODY, lambda scene, text: consent(scene, text, b"consent_token"), b"")
+    add("token of consent", "text", VALUE, lambda scene, text: consent(scene, text, b"consent_token"), b"")
     add("user code", "form", BODY, device, b"", (b"", b"WDJB-MJHT&"))
-    add("token of a device page", "text", BODY, lambda scene, text: device(scene, text, b"device_token"), b"")
+    add("token of a device page", "text", VALUE, lambda scene, text: device(scene, text, b"device_token"), b"")
 
     def sealed(scene, text):
         values = {"grant_type": "authorization_code", "client_id": "app", "redirect_uri": REDIRECTS["app"],
                   "code_verifier": VERIFIER}
         return token(encoded(values) + b"&code=" + scene.code().encode() + text)
 
-    add("text behind a sealed code", "form", BODY - 1_000, sealed, b"", (b"", b"&", b"."), prepares=True)
+    add("text behind a sealed code", "form", VALUE - 1_000, sealed, b"", (b"", b"&", b"."), prepares=True)
     add("JSON of a registration", "json", BODY, lambda _, text: post(b"/register", text, kind=b"application/json"), b"",
         (b"", b"{", b'{"a":', b'{"redirect_uris":['), (b"", b"}"))
     for member in MEMBERS:

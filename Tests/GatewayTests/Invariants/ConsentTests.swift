@@ -50,6 +50,21 @@ struct ConsentTests {
     }
   }
 
+  @Test("I-consent: a request is refused if the form of the page could not contain it, and a shorter one is approved")
+  func longRequest() async throws {
+    try await GatewayFixture.run { gateway in
+      func get(_ count: Int) async throws -> Response {
+        try await gateway.get(gateway.authorizationTarget("n1") + "&nonce=" + String(repeating: "=", count: count))
+      }
+      let long = try await get(5_400)
+      #expect(long.status == 400 && HTMLForm.forms(in: long.text).isEmpty)
+      let page = try await get(5_000)
+      let form = try #require(HTMLForm.forms(in: page.text).first)
+      let response = try await press(gateway, form, "approve", cookies: [try #require(page.ownCookie)])
+      #expect(response.status == 303)
+    }
+  }
+
   @Test("I-consent: approval continues to the upstream, in the same browser only")
   func approval() async throws {
     try await GatewayFixture.run { gateway in
