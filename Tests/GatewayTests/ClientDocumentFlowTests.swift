@@ -228,6 +228,25 @@ struct ClientDocumentFlowTests {
   func denial() async throws {
     try await Self.run { bench in
       let gateway = bench.gateway
+  @Test("A sign-in without a secret ends without one, although the document of the client has required a key since")
+  func changedMethod() async throws {
+    let preferred = #","token_endpoint_auth_method":"private_key_jwt""#
+    let supported = #","token_endpoint_auth_methods_supported":["none","private_key_jwt"]"#
+    try await Self.run { id in
+      Self.response(Self.document(id, preferred + supported))
+    } _: { bench in
+      let (gateway, id) = (bench.gateway, bench.id)
+      let code = try await gateway.code(id, Self.redirectURI)
+      bench.documents.script { _ in Self.response(Self.document(id, preferred)) }
+      let tokens = try await gateway.redeem(code, id, Self.redirectURI)
+      let refreshToken = try #require(NativeApp.tokens(in: tokens)?.refreshToken?.reveal(), "\(tokens.text)")
+      let refreshed = try await gateway.post(
+        "/token", ["grant_type": "refresh_token", "client_id": id, "refresh_token": refreshToken])
+      #expect(refreshed.status == 200, "\(refreshed.text)")
+      #expect(bench.fetches == 1)
+    }
+  }
+
       let code = try await gateway.code(bench.id, Self.redirectURI)
       let stolen = try await gateway.redeem(code, "n1", Self.redirectURI)
       stolen.expectTokenError(400, "invalid_grant")
