@@ -59,7 +59,10 @@ extension ClientDocumentSettings {
         adviceIfMissing: "the URLs of the documents"),
       .customReader(
         "scopes", .list(.text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), allowsSingleValue: true, minimumCount: 1),
-        "The scope tokens that these clients may request; a request for any other is refused",
+        """
+        The scope tokens that these clients may request; a request for any other is refused, but `offline_access` is left \
+        out of it
+        """,
         adviceIfMissing: "the scope tokens that these clients may request"),
       .customReader(
         "resources", .list(.text("absolute URIs"), allowsSingleValue: true),
@@ -107,9 +110,6 @@ extension ClientDocumentSettings {
     }
   }
 
-  /// Returns the client that the metadata in a document describe; `nil` if the policy does not permit it.
-  ///
-  /// In addition to the redirect URIs that the policy permits, the client may have https redirect URIs on the host of
   /// Returns the hosts of redirect URIs on which ``urls`` has no document; `any` if every host is permitted and a document
   /// of ``known`` is missing.
   public func undocumentedHosts(of redirects: UnlistedRedirects) -> [String] {
@@ -119,6 +119,9 @@ extension ClientDocumentSettings {
     return hosts + (redirects.anyHost && lacksKnown ? ["any"] : [])
   }
 
+  /// Returns the client that the metadata in a document describe; `nil` if the policy does not permit it.
+  ///
+  /// In addition to the redirect URIs that the policy permits, the client may have https redirect URIs on the host of
   /// the document.
   public func client(_ url: ClientDocumentURL, _ metadata: ClientMetadata) -> Client? {
     var rules = rules

@@ -104,7 +104,8 @@ extension Client {
       let own = settings.upstream.scopes
       upstream.scopes = ScopeRules(
         drop: upstream.scopes?.drop ?? own?.drop,
-        default: own?.defaultScope?.text.split(separator: " ").map(String.init) ?? [])
+        default: own?.defaultScope?.text.split(separator: " ").map(String.init) ?? [],
+        adding: upstream.scopes?.added ?? own?.added)
     } else {
       upstream.scopes = upstream.scopes ?? settings.upstream.scopes
     }

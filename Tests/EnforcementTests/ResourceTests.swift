@@ -221,7 +221,10 @@ struct ResourceTests {
     #expect(token(refresh + "read+admin", unlisted: client) == .scopeNotAllowed)
     #expect(
       token(refresh + "read&resource=https%3A%2F%2Fapi.example.com%2F", unlisted: client) == .resourceUnknown)
-    for (scope, rejection) in [("read", nil), ("admin", Rejection.scopeNotAllowed)] {
+    for (scope, rejection) in [
+      ("read", nil), ("admin", Rejection.scopeNotAllowed), ("read offline_access", nil),
+      ("offline_access admin", Rejection.scopeNotAllowed),
+    ] {
       let query = Fixture.query(["client_id": "pg1.registered", "scope": scope])
       let outcome = Enforcement.decideAuthorization(
         AuthorizationRequest(method: "GET", query: query[...]), policy: Self.policy, stateIsSealed: false,
