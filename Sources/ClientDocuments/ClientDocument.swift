@@ -27,9 +27,7 @@ public enum ClientDocument {
     guard members["client_secret"] == nil, members["client_secret_expires_at"] == nil else {
       throw .invalid("it contains a client secret")
     }
-    if let method = try text(members, "token_endpoint_auth_method"), method != "none" {
-      throw .invalid("its `token_endpoint_auth_method` is not `none`")
-    }
+    try checkMethods(members)
     if let types = try list(members, "response_types"), !types.contains("code") {
       throw .invalid("its `response_types` lack `code`")
     }
@@ -45,6 +43,19 @@ public enum ClientDocument {
       throw .invalid("its URIs have more than \(ClientMetadata.maximumRelatedURIs) hosts and schemes")
     }
     return metadata
+  }
+
+  /// Refuses a client that cannot be a public one. A document may state several methods of authentication for different
+  /// servers in `token_endpoint_auth_methods_supported` (MCP SEP-3149). The gateway offers `none` to clients with a
+  /// document, so such a client uses `none`, whatever it prefers elsewhere.
+  private static func checkMethods(_ members: [String: JSONValue]) throws(DocumentFailure) {
+    let preferred = try text(members, "token_endpoint_auth_method")
+    let supported = try list(members, "token_endpoint_auth_methods_supported")
+    let lacksNone = supported.map { !$0.contains("none") } ?? (preferred != nil)
+    guard lacksNone, preferred != "none" else { return }
+    throw .invalid(
+      "neither its `token_endpoint_auth_method` nor its `token_endpoint_auth_methods_supported` has `none`, the only "
+        + "method that the gateway offers to such clients")
   }
 
   /// Returns the outline of the `client_uri`, for a deny-list of hosts. It is never fetched or shown. A document whose

@@ -34,7 +34,7 @@ extension Evaluator {
 
   private func add(_ permit: AuthorizationPermit, path: String, to evaluation: inout Evaluation) {
     guard permit.overlongParameter == nil else {
-      evaluation.outcome = .reject(.withoutRedirect(.parameterMalformed))
+      evaluation.outcome = .reject(.withoutRedirect(.parameterTooLong))
       return
     }
     evaluation.asksForConsent = permit.needsConsent

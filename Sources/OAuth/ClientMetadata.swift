@@ -30,7 +30,7 @@ public struct ClientMetadata: Hashable, Sendable {
   /// Outlines of further URIs in a client document: its `client_uri`, and the redirect URIs that the present sign-in does
   /// not use. Only a deny-list reads them; no request may use them.
   public var relatedURIs: [RedirectURI]
-  /// The scope that the client may request; `nil` for the one that the policy permits.
+  /// The scope of a request without `scope`; `nil` for the one that the policy permits.
   public var scope: Scope?
   /// True if the client may use refresh tokens.
   public var usesRefreshTokens: Bool

@@ -5,8 +5,8 @@
 /// itself, and is decided with all of its metadata.
 public struct RegistrationOutline: Hashable, Sendable {
   /// The metadata. The first redirect URI is that of the sign-in. The others are outlines of the other hosts and schemes
-  /// that the client registered, because the policy may deny them. The scope is absent if the request had one: it is
-  /// then limited already.
+  /// that the client registered, because the policy may deny them. The scope is absent if the request had one: the
+  /// one in the registration is only a default.
   public var metadata: ClientMetadata
   /// The quarter in which the id was issued.
   public var quarter: CalendarQuarter

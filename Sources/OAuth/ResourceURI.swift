@@ -26,6 +26,15 @@ public struct ResourceURI: Hashable, Sendable, CustomStringConvertible {
   /// The identifier as written.
   public var description: String { text }
 
+  /// Returns the text of a URI with its scheme and host in lower case (RFC 3986, section 6.2.2.1). A URI without `//` or
+  /// with user information, whose letter case has a meaning, stays as it is.
+  public static func caseNormalised(_ text: String) -> String {
+    guard let start = text.firstRange(of: "://")?.upperBound else { return text }
+    let end = text[start...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex
+    guard !text[start..<end].contains("@") else { return text }
+    return text[..<end].lowercased() + text[end...]
+  }
+
   private static func isSchemePunctuation(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
   }

@@ -15,6 +15,18 @@ public struct ClientDocumentSettings: Sendable {
   /// loopback address.
   public var permitsLoopback = false
 
+  /// The documents of MCP clients that `known` in `urls` means, with the names of their programs. A URL is listed if the
+  /// program or its maker publishes it.
+  public static let known = [
+    ("Claude", "https://claude.ai/oauth/mcp-oauth-client-metadata"),
+    ("Claude Code", "https://claude.ai/oauth/claude-code-client-metadata"),
+    ("ChatGPT", "https://chatgpt.com/oauth/client.json"),
+    ("Codex", "https://chatgpt.com/oauth/codex/client.json"),
+    ("Visual Studio Code", "https://vscode.dev/oauth/client-metadata.json"),
+    ("Visual Studio Code Insiders", "https://insiders.vscode.dev/oauth/client-metadata.json"),
+    ("opencode", "https://opencode.ai/oauth/opencode/client.json"),
+  ]
+
   /// The maximum number of `urls`. It limits the number of servers from which documents are fetched.
   public static let maximumURLs = 64
 
@@ -38,15 +50,19 @@ extension ClientDocumentSettings {
     """,
     [
       .customReader(
-        "urls", .list(.text("https URLs"), allowsSingleValue: true, minimumCount: 1),
+        "urls", .list(.text("https URLs, `known`"), allowsSingleValue: true, minimumCount: 1),
         """
         The URLs of documents, without a query, or prefixes of such URLs that end with a slash. Nothing else is fetched. \
-        A prefix should be a path that only the owner of the host can fill
+        A prefix should be a path that only the owner of the host can fill. `known` means the documents of \
+        \(known.map { "\($0.0) (`\($0.1)`)" }.joined(separator: ", ")); a new version of the gateway may know more
         """,
         adviceIfMissing: "the URLs of the documents"),
       .customReader(
         "scopes", .list(.text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), allowsSingleValue: true, minimumCount: 1),
-        "The scope tokens that these clients may request; a request for any other is refused",
+        """
+        The scope tokens that these clients may request; a request for any other is refused, but `offline_access` is left \
+        out of it
+        """,
         adviceIfMissing: "the scope tokens that these clients may request"),
       .customReader(
         "resources", .list(.text("absolute URIs"), allowsSingleValue: true),
@@ -92,6 +108,15 @@ extension ClientDocumentSettings {
     urls.contains { entry in
       entry.hasSuffix("/") ? url.text.utf8.starts(with: entry.utf8) : url.text.utf8.elementsEqual(entry.utf8)
     }
+  }
+
+  /// Returns the hosts of redirect URIs on which ``urls`` has no document; `any` if every host is permitted and a document
+  /// of ``known`` is missing.
+  public func undocumentedHosts(of redirects: UnlistedRedirects) -> [String] {
+    let documented = urls.compactMap { ClientDocumentURL(parsing: $0)?.host }
+    let hosts = redirects.hosts.filter { entry in !documented.contains { HostList.contains($0, in: [entry]) } }
+    let lacksKnown = !ClientDocumentSettings.known.allSatisfy { urls.contains($0.1) }
+    return hosts + (redirects.anyHost && lacksKnown ? ["any"] : [])
   }
 
   /// Returns the client that the metadata in a document describe; `nil` if the policy does not permit it.

@@ -127,7 +127,8 @@ public struct EnforcementSettings: Sendable {
       0...600, adviceIfTooLong: "it is for requests that overlap or are repeated, use `10m` or less",
       """
       The time in which a second use of a refresh token gets the same answer as the first, for apps whose requests \
-      overlap (RFC 9700, section 4.14.2), up to 64 times, and then 503; `0s`: a second use ends all tokens of that sign-in
+      overlap (RFC 9700, section 4.14.2), until the refresh token in that answer is used, and up to 64 times, then 503; \
+      `0s`: a second use ends all tokens of that sign-in
       """,
       default: "`30s` for native apps, `0s` for other clients"
     ),

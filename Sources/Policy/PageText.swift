@@ -18,6 +18,7 @@ public enum PageText: String, Sendable, CaseIterable {
   case consentSelfNamedProgram = "consent.self_named_program"
   case consentUnverified = "consent.unverified"
   case consentDescribedBy = "consent.described_by"
+  case consentDescribedByNoProof = "consent.described_by_no_proof"
   case consentDestination = "consent.destination"
   case consentDestinationApp = "consent.destination_app"
   case consentDestinationProgram = "consent.destination_program"
@@ -26,6 +27,7 @@ public enum PageText: String, Sendable, CaseIterable {
   case consentScopeNone = "consent.scope_none"
   case consentScopeOther = "consent.scope_other"
   case consentWarning = "consent.warning"
+  case consentOtherApps = "consent.other_apps"
   case consentDeny = "consent.deny"
   case consentAllow = "consent.allow"
 
@@ -149,6 +151,8 @@ extension PageText {
       ["scheme"]
     case .consentScopeOther:
       ["scope"]
+    case .consentDescribedByNoProof:
+      ["host"]
     case .deviceStartedNow, .deviceStartedMinute:
       ["network"]
     case .deviceStartedMinutes:

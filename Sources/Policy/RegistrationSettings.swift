@@ -36,7 +36,10 @@ public struct RegistrationSettings: Sendable {
       .customReader(
         "scopes",
         .list(.text("scope tokens", pattern: ScopeRules.tokenPattern), allowsSingleValue: true, minimumCount: 1),
-        "The scope tokens that registered clients may request; a request for any other is refused",
+        """
+        The scope tokens that registered clients may request; a request for any other is refused, but `offline_access` is \
+        left out of it
+        """,
         adviceIfMissing: "the scope tokens that registered clients may request"),
       .customReader(
         "resources", .list(.text("absolute URIs"), allowsSingleValue: true),

@@ -44,6 +44,8 @@ public struct ResourceTable: Sendable {
   /// The resources in the order of the policy.
   public let all: [Resource]
   private let byName: [String: Resource]
+  /// The resources by the spelling of their names in which letter case has no meaning (`ResourceURI.caseNormalised`).
+  private let byNormalisedName: [String: Resource]
   /// The identifiers of the resources that add a scope token to requests for them (`upstream.scopes`).
   private let byAddedScope: [String: Set<String>]
 
@@ -52,6 +54,9 @@ public struct ResourceTable: Sendable {
     all = resources.map(Resource.init)
     byName = Dictionary(
       all.flatMap { resource in resource.names.map { ($0.text, resource) } }, uniquingKeysWith: { first, _ in first })
+    byNormalisedName = Dictionary(
+      all.flatMap { resource in resource.names.map { (ResourceURI.caseNormalised($0.text), resource) } },
+      uniquingKeysWith: { first, _ in first })
     byAddedScope = Dictionary(
       resources.flatMap { resource in
         (resource.upstream.scope?.tokens ?? []).filter { !ResourceTable.openIDScopes.contains($0) }
@@ -76,11 +81,12 @@ public struct ResourceTable: Sendable {
   /// True if the policy lists no resource.
   public var isEmpty: Bool { all.isEmpty }
 
-  /// Returns the resource with this identifier or alias, compared byte for byte; `nil` if there is none.
+  /// Returns the resource with this identifier or alias; `nil` if there is none. Scheme and host may have capital letters,
+  /// as MCP wants of servers (RFC 3986, section 6.2.2.1); the rest is compared byte for byte.
   public subscript(name: String) -> Resource? {
     // Swift compares strings by Unicode equivalence, but two texts of ASCII are equal only if their bytes are equal.
     guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
-    return byName[name]
+    return byName[name] ?? byNormalisedName[ResourceURI.caseNormalised(name)]
   }
 
   /// The upstream clients of the resources that have one.
@@ -98,7 +104,8 @@ extension Client {
       let own = settings.upstream.scopes
       upstream.scopes = ScopeRules(
         drop: upstream.scopes?.drop ?? own?.drop,
-        default: own?.defaultScope?.text.split(separator: " ").map(String.init) ?? [])
+        default: own?.defaultScope?.text.split(separator: " ").map(String.init) ?? [],
+        adding: upstream.scopes?.added ?? own?.added)
     } else {
       upstream.scopes = upstream.scopes ?? settings.upstream.scopes
     }

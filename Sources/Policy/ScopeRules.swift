@@ -18,13 +18,18 @@ public final class ScopeRules: Sendable {
   /// has no `default`, or an empty one.
   public let defaultScope: Scope?
 
+  /// The scope tokens that each sign-in has at the server, in addition to its scope; `nil` if the mapping has no `add`.
+  public let added: [String]?
+
   /// Creates rules from the lists of a mapping. An argument is `nil` if the mapping does not have this list.
   ///
   /// - Parameters:
   ///   - drop: The scope tokens that are not sent.
   ///   - defaults: The tokens of the default scope, in the order in which they are sent.
-  public init(drop: Set<String>? = nil, default defaults: [String]? = nil) {
+  ///   - added: The tokens that are added, in the order in which they are sent.
+  public init(drop: Set<String>? = nil, default defaults: [String]? = nil, adding added: [String]? = nil) {
     self.drop = drop
+    self.added = added
     hasDefault = defaults != nil
     defaultScope = defaults.flatMap { Scope(parsing: $0.joined(separator: " ")) }
   }

@@ -3,7 +3,8 @@ public import OAuth
 /// The limits for clients that the policy does not list, and the template from which they are made. A source of such
 /// clients, for example dynamic registration, has one value of this type.
 ///
-/// A client's metadata can only narrow these limits. Every such client needs PKCE and gets the gateway's consent page.
+/// A client's metadata can only narrow the redirect URIs and the default scope; its requests may have each scope of the
+/// rules (RFC 7591, section 2: the registered scope lists values that the client can use). Every such client needs PKCE and gets the gateway's consent page.
 /// All are public, except registered clients with a secret.
 public struct UnlistedClientRules: Sendable {
   /// The client of the gateway at the upstream, which all of these clients share.
@@ -103,9 +104,11 @@ extension UnlistedClientRules {
   private func makeClient(
     _ id: ClientID, _ permitted: ClientMetadata, _ registration: Client.Registration = .untrusted, secret: Secret? = nil
   ) -> Client {
-    let tokens = permitted.scope?.text.split(separator: " ").map(String.init) ?? scopes
+    // The scope in the metadata is only the default: a client may ask for more in a later sign-in, as MCP clients do for a
+    // tool that needs it (“step-up authorization”), and the user sees on the consent page what it asks for.
+    let defaults = permitted.scope?.list.map(String.init) ?? scopes
     var upstream = upstream
-    upstream.scopes = ScopeRules(drop: upstream.scopes?.drop, default: tokens)
+    upstream.scopes = ScopeRules(drop: upstream.scopes?.drop, default: defaults, adding: upstream.scopes?.added)
     var settings = ClientSettings(
       id: id, name: permitted.name, kind: secret == nil ? .public : .confidential,
       application: permitted.applicationType == .web ? .web : .native, redirectURIs: permitted.redirectURIs,
@@ -116,7 +119,7 @@ extension UnlistedClientRules {
     settings.enforcement.pushedAuthorization = .off
     settings.enforcement.rawRefreshUntil = nil
     settings.grants = permitted.usesRefreshTokens ? [.authorizationCode, .refreshToken] : [.authorizationCode]
-    return Client(settings, allowedScopes: Set(tokens), allowedResources: Set(resources))
+    return Client(settings, allowedScopes: Set(scopes), allowedResources: Set(resources))
   }
 }
 

@@ -30,7 +30,7 @@ public struct UpstreamSettings: Sendable {
   public var completionPaths: [String] = []
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway stores
   /// the content of the state and sends a short random key of the stored entry (a handle) instead. The gateway refuses
-  /// the request if the entry would exceed 512 bytes. Default: 4 KiB, enough for the longest `state` of an app (2 KiB).
+  /// the request if the entry would exceed 4,096 bytes. Default: 4 KiB, enough for the longest `state` of an app (2 KiB).
   public var stateLimit = UpstreamSettings.defaultStateLimit
   /// The default of `stateLimit`.
   public static let defaultStateLimit = 4_096
@@ -198,7 +198,7 @@ public struct UpstreamSettings: Sendable {
         "state_limit", \.stateLimit, .size(14...65_536),
         """
         Bytes of `state` that the server accepts. If a sealed state is longer, the gateway stores it and sends a \
-        handle; it refuses the request if the stored value would exceed 512 bytes. A sealed state has about 300 bytes and \
+        handle; it refuses the request if the stored value would exceed 4096 bytes. A sealed state has about 300 bytes and \
         four thirds of the app's own `state`, which may have 2 KiB
         """
       ),

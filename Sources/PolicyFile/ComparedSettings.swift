@@ -145,6 +145,7 @@ enum ComparedSettings {
   static let scopes: Of<ScopeRules> = [
     "drop": { .list($0.drop?.sorted() ?? []) },
     "default": { .text($0.defaultScope?.text ?? ($0.hasDefault ? "" : nil)) },
+    "add": { .list($0.added ?? []) },
   ]
 
   static let registration: Of<RegistrationSettings> = [

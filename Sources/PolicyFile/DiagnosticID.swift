@@ -87,6 +87,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case schemeNotNative = "private-scheme-not-native"
   case localhostRedirect = "localhost-redirect"
   case documentHost = "document-host"
+  case registeredHost = "registered-host"
   case loopbackNoPath = "loopback-no-path"
   case noPath = "no-path"
   case schemeAuthority = "scheme-authority"
@@ -134,7 +135,7 @@ extension DiagnosticID {
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .observeMode,
       .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded, .invalidKeyFile,
       .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .resourceObserved, .checkExposed,
-      .documentHost,
+      .documentHost, .registeredHost,
       .upstreamMetadata:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"

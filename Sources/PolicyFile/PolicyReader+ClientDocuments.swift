@@ -35,6 +35,7 @@ extension PolicyReader {
     if draft.upstream.redirectURI == nil { settings.rules.upstream.redirectURI = .callback }
     lint(settings, draft.upstream, fields)
     lintDroppedScopes(settings.rules, fields["scopes"], of: "client_documents")
+    if let field = fields["urls"] { lintRegisteredHosts(settings, field) }
     if settings.authorities == nil, fields["ca"] == nil {
       settings.authorities = documentAuthorities()
       if settings.authorities == nil, sources.readsSecrets {
@@ -64,6 +65,19 @@ extension PolicyReader {
     }
   }
 
+  /// Reports hosts from which programs may register, but whose documents are not listed. Once the metadata document offers
+  /// client documents, a program that has one sends its URL, and does not register if the URL is refused.
+  private func lintRegisteredHosts(_ settings: ClientDocumentSettings, _ field: Field) {
+    guard let redirects = registration?.rules.redirects else { return }
+    let missing = settings.undocumentedHosts(of: redirects)
+    guard !missing.isEmpty else { return }
+    note(
+      .registeredHost, field.node,
+      "`registration.redirects.https` has \(missing.map { quoted($0) }.joined(separator: ", ")), and `urls` no document "
+        + "there; a program that has a document sends its URL instead of registering, and is refused: add its URL, or "
+        + "`known`")
+  }
+
   /// Returns the authorities in the file that `SSL_CERT_FILE` names, as other programs do; otherwise those of the
   /// machine.
   private func documentAuthorities() -> CertificateChain? {
@@ -77,11 +91,15 @@ extension PolicyReader {
     var urls: [String] = []
     for item in list(field, allowsSingleValue: true) {
       guard let text = text(item) else { continue }
+      if text == "known" {
+        urls += ClientDocumentSettings.known.map(\.1)
+        continue
+      }
       guard let url = ClientDocumentURL(parsing: text) else {
         error(
           .invalidValue, item.node,
           "`\(field.name)` cannot hold \(quoted(text)); use an https URL with a path such as "
-            + "`https://app.example/oauth/client.json`, or a prefix that ends with a slash")
+            + "`https://app.example/oauth/client.json`, a prefix that ends with a slash, or `known`")
         continue
       }
       if url.path == "/" {

@@ -2,15 +2,17 @@ import OAuth
 import Policy
 import YAML
 
-/// The two lists of `scopes:`, each `nil` if the mapping does not have it.
+/// The lists of `scopes:`, each `nil` if the mapping does not have it.
 struct ScopeLists: SectionDraft {
   typealias Token = (text: String, node: YAMLNode)
 
   var drop: [Token]?
   var defaults: [Token]?
+  var added: [Token]?
 
   var rules: ScopeRules {
-    ScopeRules(drop: drop.map { Set($0.map(\.text)) }, default: defaults?.map(\.text))
+    ScopeRules(
+      drop: drop.map { Set($0.map(\.text)) }, default: defaults?.map(\.text), adding: added?.map(\.text))
   }
 
   static let table = SettingTable<ScopeLists>(
@@ -30,6 +32,13 @@ struct ScopeLists: SectionDraft {
         them: without a scope it keeps the granted one (RFC 6749, section 6)
         """,
         default: "none"),
+      .customReader(
+        "add", tokens,
+        """
+        Scope tokens that the gateway adds to each sign-in, also to one without scope, for servers that refuse requests \
+        without them, such as `openid`. Not added to refreshes and client credentials
+        """,
+        default: "none"),
     ]
   ) { ScopeLists() }
 
@@ -38,7 +47,11 @@ struct ScopeLists: SectionDraft {
 
   /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   fileprivate static let section = Section<ScopeLists>(
-    table, ["drop": { $2.drop = $0.scopeTokens($1) }, "default": { $2.defaults = $0.scopeTokens($1) }])
+    table,
+    [
+      "drop": { $2.drop = $0.scopeTokens($1) }, "default": { $2.defaults = $0.scopeTokens($1) },
+      "add": { $2.added = $0.scopeTokens($1) },
+    ])
 }
 
 extension PolicyReader {
@@ -53,13 +66,16 @@ extension PolicyReader {
     return lists.rules
   }
 
-  /// Reports a scope token that is in `drop` and in `default`: the gateway would remove the token from requests, but
-  /// send it to the server as part of the default. If a client lacks one of the lists, that of `serverRules` is checked
+  /// Reports a scope token that is in `drop` and in `default` or `add`: the gateway would remove the token from requests,
+  /// but send it to the server itself. If a client lacks one of the lists, that of `serverRules` is checked
   /// instead.
   private func lintScopes(_ lists: ScopeLists, serverRules: ScopeRules?) {
     let drop = lists.drop.map { Set($0.map(\.text)) } ?? serverRules?.drop ?? []
     for token in lists.defaults ?? [] where drop.contains(token.text) {
       error(.conflict, token.node, "scope \(quoted(token.text)) is in `drop` and in `default`; remove it from one")
+    }
+    for token in lists.added ?? [] where drop.contains(token.text) {
+      error(.conflict, token.node, "scope \(quoted(token.text)) is in `drop` and in `add`; remove it from one")
     }
     guard lists.defaults == nil, let serverDefaults = serverRules?.defaultScope?.tokens else { return }
     for token in lists.drop ?? [] where serverDefaults.contains(token.text[...]) {
@@ -70,12 +86,11 @@ extension PolicyReader {
     }
   }
 
-  /// Records the scope tokens of `default`. `checkResourceScopes` compares them with `resources:`, which is read later.
+  /// Records the scope tokens of `default` and `add`. `checkResourceScopes` compares them with `resources:`, which is read later.
   func recordDefaultScope(of rules: ScopeRules?, _ field: Field?) {
-    guard let field, let scope = rules?.defaultScope else { return }
-    for token in scope.tokens where defaultScopes[String(token)] == nil {
-      defaultScopes[String(token)] = SourceLocation(field.node)
-    }
+    guard let field, let rules else { return }
+    let tokens = (rules.defaultScope?.list.map(String.init) ?? []) + (rules.added ?? [])
+    for token in tokens where defaultScopes[token] == nil { defaultScopes[token] = SourceLocation(field.node) }
   }
 
   /// Reports the scope tokens that belong to a resource, and that requests would get which do not name it: those of
@@ -102,8 +117,8 @@ extension PolicyReader {
   }
 
   private func defaultMessage(_ scope: String) -> String {
-    "`upstream.scopes` of a resource adds \(quoted(scope)) to requests for the resource; remove it from `default`, so "
-      + "that other requests do not get it"
+    "`upstream.scopes` of a resource adds \(quoted(scope)) to requests for the resource; remove it from `default` and "
+      + "`add`, so that other requests do not get it"
   }
 
   /// Reports the scope tokens of unlisted clients that are in `drop`, so that the server never gets them.

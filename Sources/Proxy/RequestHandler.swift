@@ -64,6 +64,10 @@ public protocol RequestHandler: AnyObject {
   /// details for programs.
   func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response
 
+  /// Returns the response to an intercepted request whose body is longer than its limit, if its endpoint has a form of
+  /// errors of its own; `nil` for the response of ``failure(_:as:request:)``.
+  func responseToLongBody(limit: Int, routeTag: UInt8, request: RequestReference) -> Response?
+
   /// Informs the operator of a request that the gateway answered with an error, or whose response was cut.
   func failed(_ report: FailureReport)
 
@@ -92,6 +96,9 @@ extension RequestHandler {
 
   /// Returns false. For handlers that ignore links.
   public func withholdsLinks(_ values: [String], requestHasHandlerCookie: Bool) -> Bool { false }
+
+  /// Returns `nil`. For handlers whose endpoints have no form of errors.
+  public func responseToLongBody(limit: Int, routeTag: UInt8, request: RequestReference) -> Response? { nil }
 
   /// Does nothing. For handlers without an operator.
   public func failed(_ report: FailureReport) {}

@@ -29,7 +29,12 @@ extension ServerConnection {
       request.body = try await readBody(head, limit: bodyLimit, of: request.peer)
       try chargeReadings(of: head, request.body)
     } catch {
-      return await refuse(request, error, to: head, began: began)
+      guard case .bodyTooLarge(let limit) = error.failure,
+        let response = handler.responseToLongBody(limit: limit, routeTag: routeTag, request: reference)
+      else { return await refuse(request, error, to: head, began: began) }
+      if let limit = error.limit { worker.metrics.recordLimit(limit) }
+      report(error.failure.reason(error.limit), status: response.status, FailedRequest(request))
+      return await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     }
     await yieldInLongTurn()
     let upstream = Upstream(self)

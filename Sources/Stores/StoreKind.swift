@@ -99,8 +99,10 @@ extension StoreKind {
     case .answer:
       Properties(name: "answer", size: .upTo(16_384), percent: 4, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .state:
-      // The maximum length is low, because any program can send the requests that create these entries.
-      Properties(name: "state", size: .upTo(512), percent: 6, holderDivisor: 16, whenFull: .evict, tick: 1)
+      // The maximum length is low, because any program can send the requests that create these entries. A transaction has
+      // about 250 bytes, and the `state` and `scope` of the app, which have up to 2,048 and 4,096. Long entries bring
+      // their network to its limit earlier.
+      Properties(name: "state", size: .upTo(4_096), percent: 6, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .pushed:
       // `PushedRequests` accepts a request of this length only from a client that authenticates. The maximum length for
       // a public client is lower.

@@ -44,6 +44,11 @@ struct ClientDocumentTests {
       ClientDocumentTests.document(#""client_id":"https://app.example/oauth/client.json""#),
       ClientDocumentTests.document(#""token_endpoint_auth_method":"private_key_jwt""#),
       ClientDocumentTests.document(#""token_endpoint_auth_method":null"#),
+      ClientDocumentTests.document(
+        #""token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["private_key_jwt"]"#),
+      ClientDocumentTests.document(#""token_endpoint_auth_methods_supported":["private_key_jwt"]"#),
+      ClientDocumentTests.document(#""token_endpoint_auth_methods_supported":[]"#),
+      ClientDocumentTests.document(#""token_endpoint_auth_methods_supported":"none""#),
       ClientDocumentTests.document(#""client_secret":"x""#),
       ClientDocumentTests.document(#""client_uri":"//app.example/""#),
       ClientDocumentTests.document(#""client_uri":"https://good.example@evil.example/""#),
@@ -58,6 +63,27 @@ struct ClientDocumentTests {
     ])
   func violations(_ text: String) throws {
     #expect(throws: DocumentFailure.self) { try Self.parse(text) }
+  }
+
+  @Test(
+    "A client whose document lists the method `none` is a public client, whatever method it prefers",
+    arguments: [
+      #""token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["none","private_key_jwt"]"#,
+      #""token_endpoint_auth_methods_supported":["private_key_jwt","none"]"#,
+      #""token_endpoint_auth_method":"none","token_endpoint_auth_methods_supported":["private_key_jwt"]"#,
+    ])
+  func methods(_ members: String) throws {
+    #expect(try Self.parse(Self.document(members)).redirectURIs.count == 1)
+  }
+
+  @Test("The refusal of a client that needs a key names both members")
+  func refusedMethods() {
+    let expected = DocumentFailure.invalid(
+      "neither its `token_endpoint_auth_method` nor its `token_endpoint_auth_methods_supported` has `none`, the only "
+        + "method that the gateway offers to such clients")
+    #expect(throws: expected) {
+      try Self.parse(Self.document(#""token_endpoint_auth_method":"private_key_jwt""#))
+    }
   }
 
   @Test(

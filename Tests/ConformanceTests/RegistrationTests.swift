@@ -359,6 +359,9 @@ struct RegistrationTests {
       }
       let long = try await gateway.register(["com.example.app:/\(String(repeating: "x", count: 1_000))"])
       gateway.expectRegistrationError(long, "invalid_client_metadata")
+      // Longer than the gateway reads.
+      let unread = try await gateway.register([Self.native], "\"x\":\"\(String(repeating: "x", count: 70_000))\"")
+      gateway.expectRegistrationError(unread, "invalid_client_metadata")
     }
   }
 }

@@ -107,7 +107,7 @@ struct ResourceTests {
   @Test("Unlisted and several resources are refused with invalid_target at the app")
   func unlisted() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
-      for resources in [["https://evil.example/"], ["https://MAIL.example.com/"], [Self.mail, Self.files]] {
+      for resources in [["https://evil.example/"], ["https://mail.example.com/X"], [Self.mail, Self.files]] {
         let target = gateway.authorizationTarget { form in
           for resource in resources { form.append("resource", resource) }
         }

@@ -247,15 +247,50 @@ struct TokenRequestTests {
 
   @Test("6749-3.3-scope-echo: the app gets the granted scope, even if it is narrower than the requested one")
   func scope() async throws {
+    let answer = #"{"access_token":"a","token_type":"bearer","refresh_token":"r","scope":"read"}"#
     try await GatewayFixture.run { gateway in
-      gateway.upstream.script { request in
-        guard request.path == "/token" else { return nil }
-        return Response(
-          status: 200, headers: ["Content-Type": "application/json"],
-          body: Array(#"{"access_token":"a","token_type":"bearer","scope":"read"}"#.utf8))
-      }
+      gateway.upstream.script(Self.answering(answer))
       let response = try await gateway.redeem(try await gateway.code { $0.append("scope", "read write") })
-      #expect(response.text.contains(#""scope":"read""#))
+      #expect(NativeApp.tokens(in: response)?.scope == "read")
+    }
+  }
+
+  @Test(
+    "6749-3.3-scope-echo: the response names the scope that the gateway has changed, if the server names none",
+    arguments: [
+      ("read openid", nil, "read"), ("read", nil, nil), ("openid", nil, "basic mail"), (nil, nil, "basic mail"),
+      ("read openid", "read openid", "read"), ("read openid", "openid", "read"), ("read openid", "read", "read"),
+    ] as [(String?, String?, String?)])
+  func changedScope(requested: String?, refreshed: String?, expected: String?) async throws {
+    let policy = try FixturePolicy.with {
+      $0.upstream.scopes = ScopeRules(drop: ["openid"], default: ["basic", "mail"])
+      $0.editAll { $0.refreshReuseWindow = 30 }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      gateway.upstream.script(Self.answering(#"{"access_token":"a","token_type":"bearer","refresh_token":"r"}"#))
+      let code = try await gateway.code { if let requested { $0.append("scope", requested) } }
+      let tokens = try #require(NativeApp.tokens(in: try await gateway.redeem(code)))
+      #expect(tokens.scope == expected)
+      var form: Form = [
+        "grant_type": "refresh_token", "client_id": "n1",
+        "refresh_token": try #require(tokens.refreshToken).reveal(),
+      ]
+      if let refreshed { form.append("scope", refreshed) }
+      let answer = try await gateway.post("/token", form)
+      #expect(answer.status == 200, "\(answer.text)")
+      // Without a scope in the request, or with one that is sent as it is, the response need not repeat it.
+      let isChanged = refreshed?.contains("openid") ?? false
+      #expect(NativeApp.tokens(in: answer)?.scope == (isChanged ? expected : nil))
+      // A repeat within the reuse window gets the same response.
+      let repeated = try await gateway.post("/token", form)
+      #expect(repeated.text == answer.text)
+    }
+  }
+
+  private static func answering(_ text: String) -> FixtureUpstream.Script {
+    { request in
+      guard request.path == "/token" else { return nil }
+      return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(text.utf8))
     }
   }
 

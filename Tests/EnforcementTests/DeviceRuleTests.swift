@@ -97,7 +97,7 @@ struct DeviceRuleTests {
     #expect(start(startForm(Self.listed, Self.alias), policy: policy).permit != nil)
     for (names, rejection) in [
       (startForm("https://evil.example/"), Rejection.resourceUnknown),
-      (startForm("https://API.example.com/"), .resourceUnknown),
+      (startForm("https://api.example.com/X"), .resourceUnknown),
       (startForm(Self.listed, Self.other), .resourceRepeated),
     ] {
       let refused = start(names, policy: policy)

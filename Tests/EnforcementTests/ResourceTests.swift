@@ -27,6 +27,19 @@ struct ResourceTests {
       Fixture.authorize(["resource": "https://other.example.com/"], policy: Self.policy).rejection == .resourceUnknown)
   }
 
+  @Test(
+    "The scheme and the host of a resource may have capital letters, and nothing else of it",
+    arguments: [
+      ("HTTPS://API.Example.com/", true), ("Https://api.example.com", true), ("https://API.example.com/x", false),
+      ("https://API.example.com.attacker.example/", false), ("https://USER@api.example.com/", false),
+      ("HTTPS:api.example.com/", false),
+    ])
+  func capitals(_ name: String, isListed: Bool) {
+    let outcome = Fixture.authorize(["resource": name], policy: Self.policy)
+    #expect(outcome.rejection == (isListed ? nil : .resourceUnknown))
+    #expect(outcome.permit?.resource?.uri.text == (isListed ? Self.listed : nil))
+  }
+
   @Test("8707-2.2: a token request may name one listed resource")
   func tokenRequest() {
     let name = "&resource=https%3A%2F%2Fapi.example.com"
@@ -208,7 +221,10 @@ struct ResourceTests {
     #expect(token(refresh + "read+admin", unlisted: client) == .scopeNotAllowed)
     #expect(
       token(refresh + "read&resource=https%3A%2F%2Fapi.example.com%2F", unlisted: client) == .resourceUnknown)
-    for (scope, rejection) in [("read", nil), ("admin", Rejection.scopeNotAllowed)] {
+    for (scope, rejection) in [
+      ("read", nil), ("admin", Rejection.scopeNotAllowed), ("read offline_access", nil),
+      ("offline_access admin", Rejection.scopeNotAllowed),
+    ] {
       let query = Fixture.query(["client_id": "pg1.registered", "scope": scope])
       let outcome = Enforcement.decideAuthorization(
         AuthorizationRequest(method: "GET", query: query[...]), policy: Self.policy, stateIsSealed: false,

@@ -48,6 +48,31 @@ struct ScopeTests {
     #expect(try sent("offline_access", policy) == "read")
   }
 
+  @Test("The tokens of `add` are in each sign-in, behind the scope, and in no other request")
+  func added() throws {
+    let policy = Fixture.policy(scopes: ScopeRules(drop: ["x"], adding: ["openid", "read"])) {
+      $0.grants.insert(.clientCredentials)
+      if $0.id == ClientID("w3") { $0.upstream.clientSecret = Secret("x") }
+    }
+    #expect(try sent("mail", policy) == "mail openid read")
+    #expect(try sent("read mail", policy) == "read mail openid")
+    #expect(try sent(nil, policy) == "openid read")
+    #expect(try sent("x", policy) == "openid read")
+    let own = Fixture.policy(scopes: ScopeRules(adding: ["openid"])) { $0.upstream.scopes = ScopeRules(adding: []) }
+    #expect(try sent("mail", own) == "mail")
+    let permit = try #require(try refresh("mail", granted: "mail", policy).permit)
+    #expect(permit.upstream.body.reveal().hasSuffix("scope=mail") && permit.scopeForResponse == nil)
+    let request = TokenRequest(
+      method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], authorization: [],
+      body: Array("grant_type=client_credentials&client_id=w3&client_secret=x&scope=mail".utf8))
+    guard case .sendUpstream(let form, _, let target) = Enforcement.decideToken(request, policy: policy).permit else {
+      throw NotARefresh()
+    }
+    #expect(!form.body.reveal().contains("openid") && target.scopeForResponse == nil)
+    // A form of the server may have the scope that it got.
+    #expect(Fixture.authorize(["scope": "mail"], policy: policy).permit?.upstreamScope?.text == "mail openid read")
+  }
+
   @Test("Each list of a client replaces the same list of the server, even if it is empty")
   func client() throws {
     let server = ScopeRules(drop: ["openid"], default: ["basic"])
@@ -135,6 +160,35 @@ struct ScopeTests {
     for (requested, granted, expected) in cases {
       let permit = try #require(try refresh(requested, granted: granted, policy).permit)
       #expect(permit.tokenScope?.text == expected, "\(requested ?? "-") of \(granted ?? "-")")
+    }
+  }
+
+  @Test("The response to a refresh names the scope that is left of the requested one, if the policy has changed it")
+  func scopeForResponse() throws {
+    let policy = Self.policy(ScopeRules(drop: ["openid"], default: ["basic"]))
+    let cases: [(String?, String?, String?)] = [
+      ("read+openid", "read openid", "read"), ("read", "read openid", nil), (nil, "read openid", nil),
+      ("openid", "read openid", "read"), ("openid", nil, "basic"), ("openid", "openid", "basic"),
+    ]
+    for (requested, granted, expected) in cases {
+      let permit = try #require(try refresh(requested, granted: granted, policy).permit)
+      #expect(permit.scopeForResponse?.text == expected, "\(requested ?? "-") of \(granted ?? "-")")
+    }
+  }
+
+  @Test("A token request for the client itself names the scope that is left of the requested one")
+  func scopeOfClientCredentials() throws {
+    let policy = Fixture.policy(scopes: ScopeRules(drop: ["openid"], default: ["basic"])) {
+      $0.grants.insert(.clientCredentials)
+    }
+    for (requested, expected) in [("read", nil), ("read+openid", "read"), ("openid", "basic")] as [(String, String?)] {
+      let request = TokenRequest(
+        method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], authorization: [],
+        body: Array("grant_type=client_credentials&client_id=w3&client_secret=x&scope=\(requested)".utf8))
+      guard case .sendUpstream(_, _, let target) = Enforcement.decideToken(request, policy: policy).permit else {
+        throw NotARefresh()
+      }
+      #expect(target.scopeForResponse?.text == expected)
     }
   }
 

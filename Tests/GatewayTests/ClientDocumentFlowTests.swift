@@ -92,14 +92,18 @@ struct ClientDocumentFlowTests {
     }
   }
 
-  @Test("The consent page says that a program on this device calls itself by the name, and shows no verified host")
-  func consentPage() async throws {
+  @Test(
+    "The consent page of a program on this device names the host of its redirect URI and of its document, as no proof",
+    arguments: [(redirectURI, "localhost"), ("http://127.0.0.1:4711/callback", "127.0.0.1")])
+  func consentPage(redirectURI: String, host: String) async throws {
     try await Self.run { bench in
-      let page = try await bench.gateway.get(bench.gateway.authorizationTarget(bench.id, Self.redirectURI))
+      let page = try await bench.gateway.get(bench.gateway.authorizationTarget(bench.id, redirectURI))
       #expect(page.status == 200)
       #expect(page.text.contains("a program on this device that calls itself “<bdi>Example Tool</bdi>”"))
       #expect(page.text.contains("<title>Allow a program on this device?</title>"))
-      #expect(!page.text.contains("Described by"))
+      #expect(page.text.contains("a program on this computer <code>\(host)</code>"))
+      let document = "<code>localhost:\(bench.documents.port)</code>"
+      #expect(page.text.contains("<dd>\(document), which proves nothing about this program</dd>"), "\(page.text)")
       #expect(page.text.contains("unverified"))
     }
   }
@@ -220,6 +224,25 @@ struct ClientDocumentFlowTests {
         return
       }
       #expect(login.status == 200)
+      #expect(bench.fetches == 1)
+    }
+  }
+
+  @Test("A sign-in without a secret ends without one, although the document of the client has required a key since")
+  func changedMethod() async throws {
+    let preferred = #","token_endpoint_auth_method":"private_key_jwt""#
+    let supported = #","token_endpoint_auth_methods_supported":["none","private_key_jwt"]"#
+    try await Self.run { id in
+      Self.response(Self.document(id, preferred + supported))
+    } _: { bench in
+      let (gateway, id) = (bench.gateway, bench.id)
+      let code = try await gateway.code(id, Self.redirectURI)
+      bench.documents.script { _ in Self.response(Self.document(id, preferred)) }
+      let tokens = try await gateway.redeem(code, id, Self.redirectURI)
+      let refreshToken = try #require(NativeApp.tokens(in: tokens)?.refreshToken?.reveal(), "\(tokens.text)")
+      let refreshed = try await gateway.post(
+        "/token", ["grant_type": "refresh_token", "client_id": id, "refresh_token": refreshToken])
+      #expect(refreshed.status == 200, "\(refreshed.text)")
       #expect(bench.fetches == 1)
     }
   }

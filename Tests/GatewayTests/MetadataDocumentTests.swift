@@ -150,24 +150,29 @@ struct MetadataDocumentTests {
     }
   }
 
-  @Test("If only unlisted clients are enforced, the document names the scopes that they may request")
+  @Test("If the policy permits unlisted clients, the document names the scopes that each of them may request")
   func scopesOfUnlistedClients() async throws {
     let policy = try FixturePolicy.with { policy in
-      policy.clients = [:]
       var registration = RegistrationSettings()
-      registration.rules.scopes = ["mail", "profile"]
+      registration.rules.scopes = ["mail", "profile", "openid"]
       policy.registration = registration
       var documents = ClientDocumentSettings()
-      documents.rules.scopes = ["profile", "files"]
+      documents.rules.scopes = ["openid", "profile", "files"]
+      documents.rules.upstream.scopes = ScopeRules(drop: ["openid"])
       policy.clientDocuments = documents
     }
     try await GatewayFixture.run(policy) { gateway async throws in
       gateway.upstream.script { _ in
         Response(
-          status: 200, body: Array(#"{"token_endpoint":"https://gw.example/token","scopes_supported":["admin"]}"#.utf8))
+          status: 200,
+          body: Array(
+            #"{"token_endpoint":"https://gw.example/token","scopes_supported":["admin","offline_access"]}"#.utf8))
       }
-      let text = try await gateway.get(Self.path).text
-      #expect(text.contains(#""scopes_supported":["mail","profile","files"]"#) && !text.contains("admin"))
+      #expect(try await gateway.get(Self.path).text.contains(#""scopes_supported":["profile"]"#))
+      await gateway.reload { $0.clientDocuments = nil }
+      #expect(try await gateway.get(Self.path).text.contains(#""scopes_supported":["mail","profile","openid"]"#))
+      await gateway.reload { $0.upstream.scopes = ScopeRules(drop: ["mail", "profile", "openid"]) }
+      #expect(try await !gateway.get(Self.path).text.contains("scopes_supported"))
     }
   }
 

@@ -135,12 +135,12 @@ enum PageSamples {
     let rejection = Rejection.redirectURIMismatch
     let problem = ErrorPage(rejection)
     let proven = ConsentPage(
-      clientID: "acme-mail", clientName: "Acme Mail", identityIsProven: true,
+      clientID: "acme-mail", clientName: "Acme Mail", identity: .proven,
       destination: .site(uri: "https://mail.example.com/callback?…"), scopes: ["openid", "email", "offline_access"],
       action: "/c", token: "t")
     let registered = ConsentPage(
       clientID: "https://tool.example/client.json", clientName: "Tool", documentHost: "tool.example", isSelfNamed: true,
-      identityIsProven: false, destination: .thisComputer, scopes: [],
+      identity: .unverified, destination: .thisComputer(host: "127.0.0.1"), scopes: [],
       resource: ConsentPage.Resource(name: nil, identifier: "https://api.example.com/"), action: "/c", token: "t")
     var selfNamed = registered
     (selfNamed.clientID, selfNamed.documentHost) = ("pg1.a", nil)

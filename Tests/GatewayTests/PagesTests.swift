@@ -30,9 +30,11 @@ struct PagesTests {
     ]
   }
 
-  static func consent(name: String?, identityIsProven: Bool = false, scopes: [String] = [attack]) -> ConsentPage {
+  static func consent(
+    name: String?, identity: ConsentPage.Identity = .unverified, scopes: [String] = [attack]
+  ) -> ConsentPage {
     ConsentPage(
-      clientID: "com.example.mail", clientName: name, identityIsProven: identityIsProven,
+      clientID: "com.example.mail", clientName: name, identity: identity,
       destination: .app(scheme: "com.example.mail"), scopes: scopes, action: "/authorize", token: attack)
   }
 
@@ -151,18 +153,22 @@ struct PagesTests {
     #expect(text.contains("mail.read"))
   }
 
-  @Test("Only a client whose identity is not proven is marked as unverified")
+  @Test("Only a client for which the operator does not vouch is marked as unverified")
   func unverified() {
-    let unproven = Self.html(Self.pages.consent(Self.consent(name: "Mail")))
-    let proven = Self.html(Self.pages.consent(Self.consent(name: "Mail", identityIsProven: true)))
-    #expect(HTMLForm.text(of: unproven).contains("unverified"))
-    #expect(!HTMLForm.text(of: proven).contains("unverified"))
+    func text(_ identity: ConsentPage.Identity) -> String {
+      HTMLForm.text(of: Self.html(Self.pages.consent(Self.consent(name: "Mail", identity: identity))))
+    }
+    let doubt = "Allow it only if you started this sign-in yourself, just now."
+    #expect(text(.unverified).contains("unverified") && text(.unverified).contains("is not proven"))
+    #expect(!text(.vouchedFor).contains("unverified") && !text(.vouchedFor).contains("not proven"))
+    #expect(text(.vouchedFor).contains("Other apps on this device could open this page in its name. " + doubt))
+    #expect(!text(.proven).contains("unverified") && !text(.proven).contains(doubt))
   }
 
   @Test(
     "Destinations are described in words",
     arguments: [
-      (RedirectDestination.thisComputer, "a program on this computer"),
+      (RedirectDestination.thisComputer(host: "127.0.0.1"), "a program on this computer 127.0.0.1"),
       (.site(uri: "https://app.example.com"), "https://app.example.com"),
       (.app(scheme: "com.example.app"), "the app on this device that handles com.example.app:"),
     ])

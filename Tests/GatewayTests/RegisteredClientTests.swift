@@ -408,16 +408,55 @@ struct RegisteredClientTests {
     }
   }
 
-  @Test("A registered client may request only the scope of its registration")
+  @Test("A registered client gets the scope of its registration, and may ask for each scope that the policy permits")
   func scope() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let id = try await id(gateway, Self.uri, "\"scope\":\"mail\"")
-      #expect(
-        try await gateway.get(gateway.authorizationTarget(id, Self.usedURI) { $0.append("scope", "openid") })
-          .status == 400)
-      #expect(
-        try await gateway.get(gateway.authorizationTarget(id, Self.usedURI) { $0.append("scope", "mail") })
-          .status == 200)
+      func page(_ scope: String?) async throws -> Response {
+        try await gateway.get(
+          gateway.authorizationTarget(id, Self.usedURI) { if let scope { $0.append("scope", scope) } })
+      }
+      let own = try await page(nil)
+      #expect(own.status == 200 && own.text.contains("<code>mail</code>") && !own.text.contains("openid"))
+      // A tool needs more than the first one (MCP, “Step-Up Authorization Flow”).
+      let wider = try await page("mail openid")
+      #expect(wider.status == 200 && wider.text.contains("<code>mail</code>") && wider.text.contains("openid"))
+      #expect(try await page("mail admin").status == 400)
+      let code = try await gateway.code(id, Self.usedURI) { $0.append("scope", "mail openid") }
+      let response = try await gateway.redeem(code, id, Self.usedURI)
+      #expect(NativeApp.tokens(in: response)?.scope == "mail openid", "\(response.text)")
+    }
+  }
+
+  @Test("`offline_access` that the policy does not permit is left out of the request, and the response says so")
+  func offlineAccess() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await id(gateway)
+      // The server itself names no scope.
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        return Response(
+          status: 200, headers: ["Content-Type": "application/json"],
+          body: Array(#"{"access_token":"a1","token_type":"bearer","refresh_token":"r1"}"#.utf8))
+      }
+      let code = try await gateway.code(id, Self.usedURI) { $0.append("scope", "mail offline_access") }
+      let sent = gateway.upstream.recorder.requests(to: "/authorize").compactMap(\.query).map { Form(decoding: $0) }
+      #expect(sent.contains { $0["scope"] == "mail" } && !sent.contains { $0["scope"]?.contains("offline") == true })
+      let response = try await gateway.redeem(code, id, Self.usedURI)
+      let tokens = try #require(NativeApp.tokens(in: response), "\(response.text)")
+      #expect(tokens.scope == "mail")
+      let refreshed = try await gateway.post(
+        "/token",
+        [
+          "grant_type": "refresh_token", "refresh_token": try #require(tokens.refreshToken).reveal(), "client_id": id,
+          "scope": "mail offline_access",
+        ])
+      #expect(NativeApp.tokens(in: refreshed)?.scope == "mail", "\(refreshed.text)")
+      #expect(gateway.logLines.contains { $0.contains("\"scope-dropped\"") })
+      await gateway.reload { $0.registration?.rules.scopes = ["mail", "offline_access"] }
+      _ = try await gateway.code(id, Self.usedURI) { $0.append("scope", "mail offline_access") }
+      let later = gateway.upstream.recorder.requests(to: "/authorize").compactMap(\.query).map { Form(decoding: $0) }
+      #expect(later.contains { $0["scope"] == "mail offline_access" })
     }
   }
 

@@ -42,6 +42,28 @@ struct ClientDocumentPolicyTests {
     #expect(settings.url("https://other.example/client.json") == nil)
   }
 
+  @Test("`known` means the documents of known programs, each of which is a valid URL")
+  func known() throws {
+    let outcome = try Self.load(
+      """
+      client_documents:
+        urls: [known, https://app.example/oauth/client.json]
+        scopes: mail
+        upstream: { client_id: legacy }
+        ca: ca.pem
+      registration:
+        scopes: mail
+        redirects: { https: [claude.ai, chatgpt.com, vscode.dev] }
+        upstream: { client_id: legacy }
+      """)
+    let settings = try #require(outcome.policy?.clientDocuments, "\(outcome.diagnostics)")
+    #expect(settings.urls.count == ClientDocumentSettings.known.count + 1)
+    for id in settings.urls { #expect(settings.url(id) != nil, "\(id)") }
+    #expect(settings.url("https://chatgpt.com/oauth/client.json") != nil)
+    #expect(settings.url("https://chatgpt.com/oauth/other.json") == nil)
+    #expect(!outcome.diagnostics.contains { $0.id == .registeredHost })
+  }
+
   @Test("Wrong URLs, missing limits, and loopback documents of a public gateway are errors")
   func errors() throws {
     let outcome = try Self.load(

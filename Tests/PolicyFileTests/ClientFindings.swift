@@ -422,5 +422,27 @@ struct ClientFindings {
         policy.yaml:13:10: warning: `https://app.example/` permits every document of the host, also those that its users \
         may publish; name a URL or a path [document-host]
         """),
+    FindingCase(
+      .registeredHost,
+      "Programs that register, but whose documents are not listed",
+      clients: """
+        client_documents:
+          urls: [https://claude.ai/oauth/mcp-oauth-client-metadata]
+          scopes: [read]
+          upstream: { client_id: shared }
+          ca: ca.pem
+        registration:
+          scopes: [read]
+          redirects: { https: [claude.ai, chatgpt.com, .example.com] }
+          upstream: { client_id: shared }
+        """,
+      files: [
+        "ca.pem": (try? TestCertificates.bytes("server-ca.pem")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+      ],
+      expected: """
+        policy.yaml:13:9: note: `registration.redirects.https` has `chatgpt.com`, `.example.com`, and `urls` no document \
+        there; a program that has a document sends its URL instead of registering, and is refused: add its URL, or `known` \
+        [registered-host]
+        """),
   ]
 }

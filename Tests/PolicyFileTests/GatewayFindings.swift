@@ -438,6 +438,18 @@ struct GatewayFindings {
         policy.yaml:9:52: error: scope `mail` is in `drop` and in `default`; remove it from one
         """),
     FindingCase(
+      .conflict,
+      "A scope that is dropped and added",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  scopes: { drop: openid, add: openid }"
+        )
+      ],
+      expected: """
+        policy.yaml:9:32: error: scope `openid` is in `drop` and in `add`; remove it from one
+        """),
+    FindingCase(
       .invalidValue,
       "Scopes that are no scope tokens, or several",
       edits: [

@@ -106,7 +106,7 @@ extension PolicyValuesTests {
       early_hints: true
       forward_trailers: true
       pkce: forward
-      scopes: { drop: [openid, offline_access], default: [basic, mail] }
+      scopes: { drop: [openid, offline_access], default: [basic, mail], add: legacy }
       parameters: [audience, tenant]
       response_parameters: [realmId, accounts-server]
       max_connections: 64

@@ -139,11 +139,11 @@ struct ResourceFindings {
         """,
       expected: """
         policy.yaml:9:11: error: `upstream.scopes` of a resource adds `legacy` to requests for the resource; remove it \
-        from `default`, so that other requests do not get it
+        from `default` and `add`, so that other requests do not get it
         policy.yaml:17:25: error: `upstream.scopes` of a resource adds `other` to requests for the resource; remove it \
-        from `default`, so that other requests do not get it
+        from `default` and `add`, so that other requests do not get it
         policy.yaml:22:15: error: `upstream.scopes` of a resource adds `legacy` to requests for the resource; remove it \
-        from `default`, so that other requests do not get it
+        from `default` and `add`, so that other requests do not get it
         """),
     FindingCase(
       .droppedScope,
@@ -233,6 +233,7 @@ struct ResourceFindings {
     #expect(resource.accessTokenLifetime == 3_600 && resource.check?.port == 9181)
     #expect(resource.upstream.audience == "api" && resource.upstream.resource == "urn:api")
     #expect(resource.upstream.scope?.text == "legacy" && resource.upstream.client?.clientID.rawValue == "legacy-api")
-    #expect(policy.resources["https://API.example.com"] == nil)
+    #expect(policy.resources["HTTPS://API.example.com"]?.uri.text == "https://api.example.com/")
+    #expect(policy.resources["https://api.example.com/x"] == nil)
   }
 }

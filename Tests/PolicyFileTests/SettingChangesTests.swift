@@ -172,6 +172,7 @@ struct SettingChangesTests {
     ),
     "scopes.drop": ("drop: [openid, offline_access]", "drop: [openid]"),
     "scopes.default": ("default: [basic, mail]", "default: [basic]"),
+    "scopes.add": ("add: legacy", "add: [legacy, base]"),
     "upstream_tls.ca": ("tls: { ca: server-ca.pem", "tls: { ca: client-ca.pem"),
     "upstream_tls.server_name": ("Inner.example", "Inner2.example"),
     "upstream_tls.certificate": (

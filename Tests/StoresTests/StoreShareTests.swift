@@ -248,9 +248,9 @@ struct StoreShareTests {
     }
   }
 
-  @Test("A state that any client can create is at most 512 bytes long")
+  @Test("A state that any client can create is at most 4 KiB long")
   func stateLength() {
-    #expect(StoreKind.state.properties.size == .upTo(512))
+    #expect(StoreKind.state.properties.size == .upTo(4_096))
   }
 
   @Test(

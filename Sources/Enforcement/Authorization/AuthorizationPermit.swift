@@ -19,10 +19,11 @@ public final class AuthorizationPermit: Sendable {
   public let responseMode: ResponseMode
   /// The `state` of the client; `nil` if the client sent none.
   public let state: String?
-  /// The requested scope; `nil` if the request omitted it.
+  /// The requested scope; `nil` if the request omitted it. That of a client that the policy does not list has only the
+  /// tokens that the client may have, or the default.
   public let scope: Scope?
   /// The scope in the upstream request, which the consent page shows: without the scope tokens that the policy drops,
-  /// with the default scope and the tokens of the resource. `nil` if the request has none.
+  /// with the default scope and the tokens of the resource and of `scopes.add`. `nil` if the request has none.
   public let upstreamScope: Scope?
   /// The requested resource (RFC 8707); `nil` if the request names none, or if the policy lists no resources.
   public let resource: Resource?
@@ -83,9 +84,9 @@ public final class AuthorizationPermit: Sendable {
     let rest = UpstreamScope(requestedScope, client: client, policy: context.policy, appliesDefault: true)
     // The default of a client that the policy does not list is sealed, so that a narrower policy can be applied to the
     // grant later.
-    scope = requestedScope ?? (client.isUnlisted ? rest.scope : nil)
+    scope = requestedScope?.limited(to: client.allowedScopes) ?? (client.isUnlisted ? rest.scope : nil)
     resource = context.requestedResource.resource
-    upstreamScope = rest.scope(for: resource)
+    upstreamScope = rest.scopeOfSignIn(for: resource)
     needsConsent = context.needsConsent
     upstreamClientID = client.upstream.clientID
     upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, context.policy)

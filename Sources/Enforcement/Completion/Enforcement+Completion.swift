@@ -115,7 +115,7 @@ public final class CompletionPermit: Sendable {
   /// the tokens of the resource.
   public func upstreamScope(_ policy: Policy) -> Scope? {
     UpstreamScope(transaction.scope, client: client, policy: policy, appliesDefault: true)
-      .scope(for: transaction.resource.flatMap { policy.resources[$0] })
+      .scopeOfSignIn(for: transaction.resource.flatMap { policy.resources[$0] })
   }
 
   /// Returns the error response for the client, for a caller that cannot record that the code belongs to the

@@ -101,7 +101,7 @@ extension Enforcement {
     let reentryContext = ReentryContext(
       request: request, transaction: transaction, sealedState: sealedState, client: client,
       upstreamScope: UpstreamScope(transaction.scope, client: client, policy: policy, appliesDefault: true)
-        .scope(for: resource),
+        .scopeOfSignIn(for: resource),
       upstreamResource: resource?.upstreamEntries(sendsAudience: true) ?? [],
       limitsResources: !policy.resources.isEmpty || client?.isUnlisted == true)
     // A re-entry is enforced in every mode, because the gateway began the transaction.

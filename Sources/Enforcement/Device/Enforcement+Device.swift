@@ -99,7 +99,7 @@ extension Enforcement {
   ) -> UpstreamTokenRequest? {
     guard context.policy.devices == .atUpstream, let authentication = context.authentication else { return nil }
     let scope = UpstreamScope(context.requestedScope, client: client, policy: context.policy, appliesDefault: true)
-    var entries = scope.scope(for: resource).map { [FormParameters.Entry(.scope, $0.text)] } ?? []
+    var entries = scope.scopeOfSignIn(for: resource).map { [FormParameters.Entry(.scope, $0.text)] } ?? []
     // The server decides on the audience of the token when the user approves this request.
     if let resource { entries += resource.upstreamEntries(sendsAudience: true) }
     entries += context.policy.allowListed(context.parameters, for: client)
@@ -190,7 +190,7 @@ extension AuthorizationPermit {
   convenience init?(deviceClient client: Client, scope: Scope?, resource: Resource?, policy: Policy) {
     guard let callback = try? RedirectURI(parsing: policy.callback) else { return nil }
     let upstreamScope = UpstreamScope(scope, client: client, policy: policy, appliesDefault: true)
-      .scope(for: resource)
+      .scopeOfSignIn(for: resource)
     let upstreamRedirectURI = client.upstreamRedirectURI(for: callback, policy)
     var parameters = [
       FormParameters.Entry(.responseType, "code"),

@@ -6,7 +6,8 @@ extension Rejection {
     "Requests",
     [
       .methodNotAllowed, .bodyNotForm, .parametersTooMany, .parametersSplit, .parameterNameMalformed,
-      .parameterSpelling, .parameterRepeated, .parameterMalformed, .tokenParametersInQuery,
+      .parameterSpelling, .parameterRepeated, .parameterMalformed, .parameterTooLong,
+      .tokenParametersInQuery,
     ])
 
   package static let methodNotAllowed = Rejection(
@@ -85,6 +86,23 @@ extension Rejection {
     refused: "The value of a parameter had a broken percent-escape, was not UTF-8, or had a control character.",
     why: "A value that cannot be decoded cannot be checked.",
     remedy: "Form-encode values as UTF-8.")
+
+  package static let parameterTooLong = Rejection(
+    "parameter-too-long", .invalidRequest, 400, .noRedirect, "state or scope is too long",
+    source: "RFC 6749, section 4.1.1",
+    refused: """
+      `state` had more than 2048 bytes or `scope` more than 4096, or both together were longer than the gateway can keep \
+      for a server that accepts only a short `state` (`upstream.state_limit`).
+      """,
+    why: """
+      The gateway sends the server a sealed `state` that contains the one of the app and the scope, and few servers accept \
+      URLs of more than 8 KiB. If the server accepts less, the gateway stores the value: at most 4096 bytes, because any \
+      program can send such requests.
+      """,
+    remedy: """
+      Send a short random `state`, and keep what belongs to it in the app. The operator can raise `state_limit` if the \
+      server accepts more (`proofgate probe`).
+      """)
 
   package static let tokenParametersInQuery = Rejection(
     "token-parameters-in-query", .invalidRequest, 400, .noRedirect, "parameters must be in the body",

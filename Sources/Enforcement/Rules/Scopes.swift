@@ -4,6 +4,9 @@ import Policy
 
 // Rules on `scope` and on the other parameters that limit a token.
 
+/// The scope token by which a client asks for a refresh token (OpenID Connect Core 1.0, section 11).
+private let offlineAccess = "offline_access"
+
 extension Rule where Context: FormContext {
   /// RFC 6749, section 3.3.
   static var scopeWellFormed: Rule {
@@ -14,11 +17,13 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, section 3.3. A client that the policy does not list may request only the scope tokens that the policy
-  /// permits to it.
+  /// permits to it. `offline_access` is left out of its request instead (``UpstreamScope``): MCP clients append it without
+  /// knowing whether they may have it.
   static var scopeAllowed: Rule {
     Rule(name: "the client may request the scope", source: "RFC 6749, section 3.3") { context in
       guard let allowed = context.client?.allowedScopes, let scope = context.requestedScope else { return .pass }
-      return scope.tokens.allSatisfy { allowed.contains(String($0)) } ? .pass : .refuse(.scopeNotAllowed)
+      return scope.tokens.allSatisfy { $0 == offlineAccess || allowed.contains(String($0)) }
+        ? .pass : .refuse(.scopeNotAllowed)
     }
   }
 
@@ -130,15 +135,20 @@ extension Rule where Context == ReentryContext {
 }
 
 /// The scope that the gateway sends upstream in place of the scope in a client's request. The gateway removes the
-/// tokens of `scopes.drop`, and uses `scopes.default` if no token is left.
+/// tokens of `scopes.drop`, and those that a client which the policy does not list may not have, and uses
+/// `scopes.default` if no token is left.
 ///
 /// The pages on which the user decides show this scope. The sealed state and the sealed code contain the scope as the
-/// client sent it.
+/// client sent it, without the tokens that it may not have.
 struct UpstreamScope {
   /// The scope for the upstream; `nil` to send none.
   let scope: Scope?
   /// True if a scope token of the request is not sent upstream.
   let isNarrowed: Bool
+  /// True if the default is sent upstream.
+  private let isDefault: Bool
+  /// The tokens of `scopes.add`.
+  private let added: [String]
 
   /// Applies the scope rules of the policy.
   /// - Parameters:
@@ -152,22 +162,38 @@ struct UpstreamScope {
     guard clientRules != nil || commonRules != nil else {
       scope = requested
       isNarrowed = false
+      isDefault = false
+      added = []
       return
     }
     let drop = clientRules?.drop ?? commonRules?.drop ?? []
-    let rest = requested?.removing(drop)
+    let rest = requested?.limited(to: client?.allowedScopes)?.removing(drop)
     isNarrowed = rest?.text.utf8.count != requested?.text.utf8.count
     let rulesWithDefault = clientRules?.hasDefault == true ? clientRules : commonRules
-    scope = rest ?? (appliesDefault ? rulesWithDefault?.defaultScope?.removing(drop) : nil)
+    let defaultScope = rest == nil && appliesDefault ? rulesWithDefault?.defaultScope?.removing(drop) : nil
+    isDefault = defaultScope != nil
+    added = clientRules?.added ?? commonRules?.added ?? []
+    scope = rest ?? defaultScope
   }
+
+  /// The scope to name in a token response in which the upstream names none (RFC 6749, sections 3.3 and 5.1): the one that
+  /// was sent upstream, if it may differ from the one that the client requested. `nil` if both are the same, or if none was
+  /// sent, so that only the upstream knows the scope. The tokens that a resource or `scopes.add` adds are not part of
+  /// it: they concern the upstream alone.
+  ///
+  /// The sealed scope of a client that the policy does not list is not always the requested one, so its responses always
+  /// name it.
+  ///
+  /// - Parameter client: The client with which this value was created.
+  func scopeForResponse(to client: Client) -> Scope? { isNarrowed || isDefault || client.isUnlisted ? scope : nil }
+
+  /// Returns the scope of a sign-in for the upstream, with the scope tokens that the resource and `scopes.add` add.
+  func scopeOfSignIn(for resource: Resource?) -> Scope? { scope(for: resource)?.adding(added) ?? Scope(added) }
 
   /// Returns the scope for the upstream with the scope tokens that the resource adds.
   func scope(for resource: Resource?) -> Scope? {
     guard let added = resource?.upstream.scope else { return scope }
-    guard let scope else { return added }
-    let tokens = scope.tokens
-    let missing = added.list.filter { !tokens.contains($0) }
-    return Scope(parsing: ([scope.text[...]] + missing).joined(separator: " "))
+    return scope?.adding(added.list.map(String.init)) ?? added
   }
 }
 
@@ -180,6 +206,16 @@ extension Scope {
     guard let allowed else { return self }
     return filter { allowed.contains($0) }
   }
+
+  /// Returns the scope with the tokens that it lacks of a list, behind its own.
+  fileprivate func adding(_ added: [String]) -> Scope? {
+    guard !added.isEmpty else { return self }
+    let tokens = tokens
+    return Scope(parsing: ([text] + added.filter { !tokens.contains($0[...]) }).joined(separator: " "))
+  }
+
+  /// Creates a scope of tokens; `nil` if there are none.
+  fileprivate init?(_ tokens: [String]) { self.init(parsing: tokens.joined(separator: " ")) }
 
   private func filter(_ isKept: (String) -> Bool) -> Scope? {
     let tokens = list

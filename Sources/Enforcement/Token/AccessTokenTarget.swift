@@ -15,6 +15,10 @@ public struct AccessTokenTarget: Sendable {
   /// The metadata of the client, if its id is the URL of a metadata document; `nil` for every other client.
   public let document: ClientMetadata?
 
+  /// The scope that the response to the client names if the upstream's response names none; `nil` if it needs none: the
+  /// client gets what it requested (RFC 6749, section 5.1). Not for a refresh (``RefreshPermit/scopeForResponse``).
+  public let scopeForResponse: Scope?
+
   /// The maximum scope of the token for a client that the policy does not list; `nil` for a listed client.
   private let maximumScope: Scope?
 
@@ -30,10 +34,10 @@ public struct AccessTokenTarget: Sendable {
     self.scope = scope
     self.family = family
     self.document = document
+    let sent = UpstreamScope(login, client: client, policy: policy, appliesDefault: true)
+    scopeForResponse = sent.scopeForResponse(to: client)
     // What was sent upstream for the login: the upstream may have other names than the client.
-    maximumScope =
-      client.isUnlisted
-      ? UpstreamScope(login, client: client, policy: policy, appliesDefault: true).scope(for: resource) : nil
+    maximumScope = client.isUnlisted ? sent.scopeOfSignIn(for: resource) : nil
   }
 
   /// Returns the scope for the record of the token.

@@ -46,6 +46,9 @@ public struct RefreshPermit: Sendable {
   /// The scope of the new access token if the upstream's response has none (RFC 6749, section 5.1): never more than that
   /// of the grant. A request may contain other scope tokens in `scopes.drop`, because these are not sent upstream.
   public let tokenScope: Scope?
+  /// The scope that the response to the client names if the upstream's response names none; `nil` if it needs none: the
+  /// client gets what it requested, or without a requested scope what it was granted (RFC 6749, sections 5.1 and 6).
+  public let scopeForResponse: Scope?
   /// The token request to the upstream.
   public let upstream: UpstreamTokenRequest
   /// True if the gateway seals the refresh token of the response to the client.
@@ -165,6 +168,7 @@ extension Enforcement {
     return RefreshPermit(
       client: request.client, grant: grant, scope: request.scope,
       tokenScope: tokenScope(request.scope, sent: upstreamScope.scope, granted: grant?.scope),
+      scopeForResponse: scopeForResponse(request.client, sent: upstreamScope, granted: grant?.scope, policy),
       upstream: UpstreamTokenRequest(
         credentials, parameters: request.parameters, entries: entries, hiding: grant == nil ? [] : [token],
         sealsRefreshToken: sealsRefreshToken),
@@ -181,6 +185,15 @@ extension Enforcement {
     guard let granted else { return sent }
     guard let requested else { return granted }
     return requested.limited(to: Set(granted.tokens.map(String.init)))
+  }
+
+  /// Returns the value of ``RefreshPermit/scopeForResponse``. If the request has only scope tokens that are not sent, the
+  /// upstream renews the whole grant.
+  private static func scopeForResponse(
+    _ client: Client, sent: UpstreamScope, granted: Scope?, _ policy: Policy
+  ) -> Scope? {
+    guard client.isUnlisted || sent.isNarrowed else { return nil }
+    return sent.scope ?? UpstreamScope(granted, client: client, policy: policy, appliesDefault: true).scope
   }
 }
 

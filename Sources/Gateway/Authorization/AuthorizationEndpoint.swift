@@ -142,9 +142,12 @@ struct AuthorizationEndpoint {
     _ = intercepted.ensureTransactionID()
     if let name = permit.overlongParameter {
       // Show a page in place of an error redirect, which may contain the long state.
-      intercepted.trail.recordRefusal(.parameterMalformed)
-      let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
-      return .response(intercepted.pages.error(page))
+      intercepted.trail.recordRefusal(.parameterTooLong)
+      return .response(intercepted.pages.error(ErrorPage(.parameterTooLong, detail: "`\(name)` is too long")))
+    }
+    // Before the consent page: the user should not approve a sign-in that cannot begin.
+    if permit.needsConsent, !TransactionStart.fits(permit, intercepted) {
+      return .response(intercepted.refusal(.tooLong, for: permit))
     }
     if permit.needsConsent, !remembersConsent(to: permit, request) {
       return .response(ConsentEndpoint(intercepted).page(for: permit, request, session, isPushed: isPushed))

@@ -50,7 +50,7 @@ struct ConsentEndpoint {
         clientID: permit.client.id.rawValue, clientName: permit.client.name,
         documentHost: intercepted.documentURL(permit.client.id.rawValue)?.authority,
         isSelfNamed: permit.client.isUnlisted,
-        identityIsProven: permit.identityIsProven, destination: RedirectDestination(permit.redirectURI),
+        identity: permit.identity, destination: RedirectDestination(permit.redirectURI),
         scopes: permit.upstreamScope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         resource: permit.resource.map { ConsentPage.Resource(name: $0.name, identifier: $0.uri.text) },
         action: ConsentEndpoint.path, token: token))
@@ -266,7 +266,9 @@ extension RedirectDestination {
     case .privateUse(let scheme): self = .app(scheme: scheme)
     // The redirect URI of the Windows Web Authentication Broker begins with `msapp:` or `ms-app:`.
     case .windowsBroker: self = .app(scheme: "msapp")
-    case .loopback, .localhost: self = .thisComputer
+    case .loopback(.ipv4, _): self = .thisComputer(host: "127.0.0.1")
+    case .loopback(.ipv6, _): self = .thisComputer(host: "[::1]")
+    case .localhost: self = .thisComputer(host: "localhost")
     // A query may contain the address to which the site sends the browser, so the page says that there is one.
     case .https: self = .site(uri: uri.address + (uri.query == nil ? "" : "?…"))
     }
@@ -278,11 +280,17 @@ extension AuthorizationPermit {
   /// the conditions.
   var identityIsProven: Bool { client.identityIsProven(by: redirectURI) }
 
+  /// The identity of the app, as far as the consent page may state it.
+  var identity: ConsentPage.Identity {
+    if identityIsProven { return .proven }
+    return client.registration == .trusted ? .vouchedFor : .unverified
+  }
+
   /// The SHA-256 digest of what the user approves on the consent page: all that the page shows, and the request that the
   /// upstream gets.
   var consentDigest: [UInt8] {
     let parts = [
-      client.name ?? "", identityIsProven ? "proven" : "", redirectURI.text, resource?.uri.text ?? "",
+      client.name ?? "", identity.rawValue, redirectURI.text, resource?.uri.text ?? "",
       resource?.name ?? "",
     ]
     // Each part follows its length, so that no two lists have the same bytes.

@@ -148,10 +148,9 @@ extension InterceptedRequest {
     case .full, .unavailable: return respond(with: permit.errorResponse(for: .storeUnavailable))
     case .tooLong:
       // Show a page, because an error redirect would contain the long state.
-      trail.recordRefusal(.parameterMalformed)
+      trail.recordRefusal(.parameterTooLong)
       return pages.error(
-        ErrorPage(.parameterMalformed, detail: "`state` and `scope` are longer than this server's `state_limit` allows")
-      )
+        ErrorPage(.parameterTooLong, detail: "`state` and `scope` are longer than this server's `state_limit` allows"))
     }
   }
 

@@ -72,7 +72,7 @@ struct PushedAuthorizationEndpoint {
   private func store(_ permit: PushedPermit) async throws(StoreError) -> Response {
     intercepted.trail.recordRedirectKind(of: permit.authorization.redirectURI)
     if let name = permit.authorization.overlongParameter {
-      intercepted.trail.recordRefusal(.parameterMalformed)
+      intercepted.trail.recordRefusal(.parameterTooLong)
       return intercepted.tokenError(.invalidRequest, status: 400, description: "\(name) is too long")
     }
     guard permit.query.utf8.count <= PushedRequests.maximumLength else { return refuseLongRequest() }

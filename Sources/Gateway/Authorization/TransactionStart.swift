@@ -2,6 +2,7 @@ import Cryptography
 import Enforcement
 import HTTP
 import OAuth
+import Policy
 import Proxy
 import Stores
 import Time
@@ -46,6 +47,27 @@ final class TransactionStart {
     target = permit.upstreamQuery(state: state, challenge: verifier?.challenge, after: path, "?")
     cookie = intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer)
     intercepted.recordReuseAcrossBrowsers(of: permit.challenge, browserHash: transaction.browserSecretHash)
+  }
+
+  /// The number of bytes in `state`, `scope` and the redirect URI of a listed client up to which a transaction fits into
+  /// each server's `state` or into the store: the rest of a transaction has less than 1,024 bytes.
+  private static let alwaysFitting = 2_048
+
+  /// Returns false if the transaction of the permit cannot begin, because it is too long for the upstream and for the
+  /// store. Nearly all requests are so short that nothing has to be sealed to know this.
+  static func fits(_ permit: AuthorizationPermit, _ intercepted: InterceptedRequest) -> Bool {
+    let variable =
+      (permit.state?.utf8.count ?? 0) + (permit.scope?.text.utf8.count ?? 0) + permit.redirectURI.text.utf8.count
+    if variable <= alwaysFitting, !permit.client.isUnlisted { return true }
+    // Values of the same length as those of a transaction that begins.
+    var transaction = permit.transaction(
+      id: intercepted.ensureTransactionID(), expiry: intercepted.now + AuthorizationEndpoint.transactionLifetime,
+      browserSecretHash: [UInt8](repeating: 0, count: 32),
+      upstreamVerifier: permit.upstreamUsesPKCE
+        ? UpstreamVerifier(bytes: [UInt8](repeating: 0, count: UpstreamVerifier.byteCount)) : nil,
+      document: intercepted.documentToSeal(for: permit), registration: intercepted.registrationToSeal(for: permit))
+    transaction.binding.client.upstreamAddress = UInt16.max
+    return intercepted.gateway.states.fits(transaction)
   }
 }
 

@@ -25,10 +25,18 @@ struct TransactionStateCodec {
   /// The longest state that the upstream accepts, in bytes.
   let limit: Int
 
+  /// Returns false if ``encode(_:from:now:)`` would throw `tooLong` for a transaction of this length.
+  func fits(_ transaction: AuthorizationTransaction) -> Bool {
+    let length = sealer.seal(transaction).utf8.count
+    guard length > limit, case .upTo(let maximum) = StoreKind.state.properties.size else { return true }
+    // The store has the bytes that base64url encodes.
+    return length * 3 / 4 <= maximum
+  }
+
   /// Returns the state to send upstream.
   ///
   /// Any program can send a request whose transaction is stored, and the entry uses memory for up to 15 minutes. The
-  /// store therefore accepts at most 512 bytes per transaction, and counts the entry towards the limit of the network
+  /// store therefore accepts at most 4,096 bytes per transaction, and counts the entry towards the limit of the network
   /// of `peer`. At the limit, the oldest transactions from this network are dropped.
   ///
   /// - Parameters:

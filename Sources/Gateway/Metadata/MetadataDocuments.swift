@@ -38,6 +38,7 @@ final class MetadataDocuments: Sendable {
       document, gateway: offered.origin, upstream: upstream.origin, endpoints: upstream.endpoints
     ) { [matcher] in matcher.read(target: $0) == .notEndpoint }
     var members = exposed.members
+    if offered.scopes?.isEmpty == true { members["scopes_supported"] = nil }
     if case .array(let scopes)? = members["scopes_supported"] {
       members["scopes_supported"] = .array(
         scopes.filter { $0.text.map { !offered.droppedScopes.contains($0) } ?? false })

@@ -15,7 +15,8 @@ struct OfferedCapabilities: Sendable {
   /// The paths of each endpoint, by the name of its member. If the upstream's document names one of several paths, the
   /// gateway names the same one; otherwise it names the first.
   private(set) var endpoints: [String: [String]] = [:]
-  /// The scopes that clients may request, as far as the policy says; `nil` for those of the upstream's document.
+  /// The scopes that all clients may request, as far as the policy says; empty if there are none, so that the document
+  /// names none; `nil` for those of the upstream's document.
   let scopes: [String]?
   /// The scopes that the gateway removes from the requests of every enforced client, so that no client can get them.
   let droppedScopes: Set<String>
@@ -36,9 +37,7 @@ struct OfferedCapabilities: Sendable {
     let unlisted = [policy.registration?.rules, policy.clientDocuments?.rules].compactMap(\.self)
     let dropped = OfferedCapabilities.droppedScopes(clients.map(\.upstream) + unlisted.map(\.upstream), policy)
     droppedScopes = dropped
-    scopes =
-      policy.gateway.supportedScopes
-      ?? (clients.isEmpty ? OfferedCapabilities.scopes(of: unlisted)?.filter { !dropped.contains($0) } : nil)
+    scopes = policy.gateway.supportedScopes ?? OfferedCapabilities.scopes(of: unlisted, policy)
     let paths = policy.upstream.endpoints
     offer("authorization_endpoint", at: paths.authorization)
     offer("token_endpoint", at: paths.token)
@@ -84,10 +83,19 @@ struct OfferedCapabilities: Sendable {
     if authenticationMethods.isEmpty { authenticationMethods = ["none"] }
   }
 
-  /// Returns the scopes that unlisted clients may request; `nil` if the policy permits no such clients.
-  private static func scopes(of rules: [UnlistedClientRules]) -> [String]? {
-    guard !rules.isEmpty else { return nil }
-    return rules.flatMap(\.scopes).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  /// Returns the scopes that each unlisted client may request and that the upstream gets; `nil` if the policy permits no
+  /// such clients.
+  ///
+  /// Programs that do not know the server request what the document names. The requests of listed clients are not limited,
+  /// so they do not matter here.
+  private static func scopes(of rules: [UnlistedClientRules], _ policy: Policy) -> [String]? {
+    guard let first = rules.first else { return nil }
+    return first.scopes.filter { scope in
+      rules.allSatisfy { other in
+        other.scopes.contains(scope)
+          && !(other.upstream.scopes?.drop ?? policy.upstream.scopes?.drop ?? []).contains(scope)
+      }
+    }
   }
 
   /// Returns the scopes that are dropped for each of the upstream clients.
@@ -152,7 +160,7 @@ struct OfferedCapabilities: Sendable {
     if !introspectionMethods.isEmpty {
       members["introspection_endpoint_auth_methods_supported"] = OfferedCapabilities.list(introspectionMethods)
     }
-    if let scopes { members["scopes_supported"] = OfferedCapabilities.list(scopes) }
+    if let scopes, !scopes.isEmpty { members["scopes_supported"] = OfferedCapabilities.list(scopes) }
     for (name, flag) in flags { members[name] = .bool(flag) }
     for (name, paths) in endpoints {
       guard let first = paths.first else { continue }

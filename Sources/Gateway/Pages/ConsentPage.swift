@@ -12,6 +12,16 @@ public struct ConsentPage: Sendable {
     public static let deny = "deny"
   }
 
+  /// The identity of the app, as far as the page may state it.
+  public enum Identity: String, Sendable {
+    /// The operator vouches for the client, and a secret or a claimed https redirect URI proves the identity of the app.
+    case proven
+    /// The operator vouches for the client, but other programs on the device can use its redirect URI.
+    case vouchedFor
+    /// The client is known only from what it says of itself, or the operator does not vouch for it.
+    case unverified
+  }
+
   /// A protected resource (RFC 8707).
   public struct Resource: Sendable {
     /// Its name in the policy; `nil` if it has none.
@@ -35,9 +45,8 @@ public struct ConsentPage: Sendable {
   /// True if the client named itself, so that the page says that it calls itself so. If it has no name, the page shows
   /// none: its id is long and means nothing to a user.
   public var isSelfNamed: Bool
-  /// True if the operator vouches for the client, and a secret or a claimed https redirect URI proves the identity of
-  /// the app.
-  public var identityIsProven: Bool
+  /// The identity of the app.
+  public var identity: Identity
   /// The destination of the authorization response.
   public var destination: RedirectDestination
   /// The scope values that the upstream gets.
@@ -58,20 +67,17 @@ public struct ConsentPage: Sendable {
     return true
   }
 
-  /// The host to show as the origin of the description; `nil` if it would suggest an identity that is not proven.
-  var shownDocumentHost: String? { isProgramOnDevice ? nil : documentHost }
-
   /// Creates the content for one authorization request.
   public init(
     clientID: String, clientName: String? = nil, documentHost: String? = nil, isSelfNamed: Bool = false,
-    identityIsProven: Bool, destination: RedirectDestination, scopes: [String], resource: Resource? = nil,
+    identity: Identity, destination: RedirectDestination, scopes: [String], resource: Resource? = nil,
     action: String, token: String
   ) {
     self.clientID = clientID
     self.clientName = clientName
     self.documentHost = documentHost
     self.isSelfNamed = isSelfNamed
-    self.identityIsProven = identityIsProven
+    self.identity = identity
     self.destination = destination
     self.scopes = scopes
     self.resource = resource

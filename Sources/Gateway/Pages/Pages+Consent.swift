@@ -23,18 +23,13 @@ extension Pages {
     let titleName = isClaim ? title(.consentSelfNamedApp, ["name": name]) : name
     let identity: HTML =
       page.clientName == nil || page.isSelfNamed ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
-    let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">\(text(.consentUnverified))</span>"
-    let host: HTML =
-      page.shownDocumentHost.map {
-        "<div><dt>\(text(.consentDescribedBy))</dt><dd><code>\(visible: $0)</code></dd></div>\n"
-      } ?? ""
+    let tag: HTML = page.identity == .unverified ? " <span class=\"tag\">\(text(.consentUnverified))</span>" : ""
     let warning: HTML =
-      page.identityIsProven
-      ? ""
-      : """
-      <p class="note">\(text(.consentWarning))</p>
-
-      """
+      switch page.identity {
+      case .proven: ""
+      case .vouchedFor: "<p class=\"soft\">\(text(.consentOtherApps))</p>\n"
+      case .unverified: "<p class=\"note\">\(text(.consentWarning))</p>\n"
+      }
     return response(
       status: 200,
       title: page.isProgramOnDevice ? title(.consentTitleProgram) : title(.consentTitle, ["app": titleName]),
@@ -43,7 +38,7 @@ extension Pages {
       <p class="soft">\(text(.consentNext))</p>
       <dl class="facts">
       <div><dt>\(text(.consentApp))</dt><dd>\(shown)\(tag)\(identity)</dd></div>
-      \(host)<div><dt>\(text(.consentDestination))</dt><dd>\(page.destination.description(on: self))</dd></div>
+      \(documentFact(page))<div><dt>\(text(.consentDestination))</dt><dd>\(page.destination.description(on: self))</dd></div>
       \(resourceFact(page.resource))<div><dt>\(text(.consentScopes))</dt><dd><ul>
       \(scopeItems(page.scopes))</ul></dd></div>
       </dl>
@@ -55,6 +50,15 @@ extension Pages {
       value="\(ConsentPage.Field.approve)">\(text(.consentAllow))</button>
       </form>
       """)
+  }
+
+  /// Returns the row with the host of the metadata document; empty without one. Any program on the device can name the
+  /// URL of the document, so the host says nothing about such a program.
+  private func documentFact(_ page: ConsentPage) -> HTML {
+    guard let host = page.documentHost else { return "" }
+    let name: HTML = "<code>\(visible: host)</code>"
+    let words = page.isProgramOnDevice ? text(.consentDescribedByNoProof, ["host": name]) : name
+    return "<div><dt>\(text(.consentDescribedBy))</dt><dd>\(words)</dd></div>\n"
   }
 
   /// Returns the row with the resource that the app wants to use; empty without one.

@@ -89,6 +89,21 @@ struct RegistrationEndpoint {
     return response
   }
 
+  /// Returns the response to a request whose body was not read, because it is longer than `limits.body`.
+  static func response(toBodyLongerThan limit: Int) -> Response {
+    let members: [String: JSONValue] = [
+      "error": .string(OAuthErrorCode.invalidClientMetadata.rawValue),
+      "error_description": .string("the body is longer than \(limit) bytes"),
+    ]
+    return Response(
+      status: 400,
+      headers: [
+        "Content-Type": "application/json", "Cache-Control": "no-store", "Pragma": "no-cache",
+        "X-Content-Type-Options": "nosniff", "X-Proofgate-Rule": Rejection.registrationMetadata.ruleID,
+      ],
+      body: JSONValue.text(of: members))
+  }
+
   private func refuse(_ problem: MetadataProblem) -> Response {
     var response = intercepted.tokenError(
       problem.rejection.errorCode, status: problem.rejection.status, description: problem.detail)

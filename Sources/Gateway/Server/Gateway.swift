@@ -480,6 +480,13 @@ public final class Gateway: RequestHandler {
     return pages.marked(response(to: failure, form, pages))
   }
 
+  /// Returns an error of RFC 7591, section 3.2.2, for a registration; `nil` for a request of another endpoint.
+  public func responseToLongBody(limit: Int, routeTag: UInt8, request: RequestReference) -> Response? {
+    guard routeTag == Endpoint.registration.rawValue else { return nil }
+    return pages.naming(request: requestID(request)).marked(
+      RegistrationEndpoint.response(toBodyLongerThan: limit))
+  }
+
   private func response(to failure: ProxyFailure, _ form: ErrorForm, _ pages: Pages) -> Response {
     switch failure {
     case .request(let error): messageErrorResponse(error, form, pages)

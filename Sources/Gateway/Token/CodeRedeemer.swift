@@ -189,7 +189,8 @@ struct CodeRedeemer {
         await held?.release()
         return withheld
       }
-      let response = sealRefreshToken(in: members, epoch: attempt.epoch)
+      let response = intercepted.naming(
+        permit.target.scopeForResponse, in: sealRefreshToken(in: members, epoch: attempt.epoch))
       await held?.keep(response)
       return intercepted.tokenResponse(response)
     }

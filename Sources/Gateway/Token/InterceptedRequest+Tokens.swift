@@ -135,6 +135,16 @@ extension InterceptedRequest {
     }
   }
 
+  /// Returns the members of a token response with a scope, if the upstream's response names none (RFC 6749, section 5.1).
+  ///
+  /// - Parameter scope: The scope that the policy has left of the requested one; `nil` if the response needs none.
+  func naming(_ scope: Scope?, in members: [String: JSONValue]) -> [String: JSONValue] {
+    guard let scope, members["scope"]?.text?.isEmpty ?? true else { return members }
+    var members = members
+    members["scope"] = .string(scope.text)
+    return members
+  }
+
   func tokenResponse(_ members: [String: JSONValue]) -> Response {
     trail.step = .tokens
     return json(200, members)

@@ -123,12 +123,11 @@ struct TokenEndpoint {
     switch await intercepted.requestTokens(form) {
     case .failure(let failure): return intercepted.tokenFailure(failure)
     case .success(let received):
-      if case .tokens(let members) = received.parsed,
-        let withheld = await intercepted.recordAccessToken(in: members, target, revocation: nil)
-      {
-        return withheld
+      guard case .tokens(let members) = received.parsed else {
+        return intercepted.relay(received, usedGatewayCredentials: false)
       }
-      return intercepted.relay(received, usedGatewayCredentials: false)
+      return await intercepted.recordAccessToken(in: members, target, revocation: nil)
+        ?? intercepted.tokenResponse(intercepted.naming(target.scopeForResponse, in: members))
     }
   }
 }

@@ -68,13 +68,13 @@ struct TokenRefresher {
     switch await requestTokens() {
     case .failure(let failure): return intercepted.tokenFailure(failure)
     case .success(let received):
-      guard let grant, case .tokens(let members) = received.parsed else {
-        guard case .tokens(let members) = received.parsed, let withheld = await withheld(members, nil) else {
-          return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
-        }
-        return withheld
+      guard case .tokens(let members) = received.parsed else {
+        return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       if let withheld = await withheld(members, grant) { return withheld }
+      guard let grant else {
+        return intercepted.tokenResponse(intercepted.naming(permit.scopeForResponse, in: members))
+      }
       return intercepted.tokenResponse(withNewRefreshToken(members, after: grant, epoch: families.epoch).members)
     }
   }
@@ -226,7 +226,7 @@ struct TokenRefresher {
     return intercepted.tokenRejection(.withoutRedirect(.refreshTokenReused))
   }
 
-  /// Returns the members of the response with the new refresh token for the client, and the content of that token. The
+  /// Returns the members of the response with the new refresh token and the scope for the client, and the content of that token. The
   /// new token belongs to the family of the old token. It is sealed, except for an observed client that can use the
   /// upstream token without the gateway.
   ///
@@ -246,7 +246,7 @@ struct TokenRefresher {
     // An observed client gets the upstream token itself, so that it does not depend on the gateway (`I-observe`).
     let token = permit.sealsRefreshToken ? intercepted.gateway.sealer.seal(grant) : grant.upstreamRefreshToken.reveal()
     members["refresh_token"] = .string(token)
-    return (members, grant)
+    return (intercepted.naming(permit.scopeForResponse, in: members), grant)
   }
 
   /// Handles a repeated use within `refresh_reuse_window`. If the request is the same as the first one, the client gets

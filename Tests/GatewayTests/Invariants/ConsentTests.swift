@@ -38,15 +38,19 @@ struct ConsentTests {
   }
 
   @Test(
-    "I-consent: a listed client with a claimed https redirect URI is not called unverified, and with another one it is")
+    "I-consent: no listed client is called unverified, and one without a claimed https redirect URI gets a sentence")
   func unverified() async throws {
     try await GatewayFixture.run { gateway in
       let claimed = try await gateway.get(
         gateway.authorizationTarget("n1") { $0.set("redirect_uri", "https://app.example.com/cb") })
-      #expect(claimed.status == 200 && !claimed.text.contains("unverified"))
+      #expect(claimed.status == 200 && !claimed.text.contains("unverified") && !claimed.text.contains("Other apps"))
       let scheme = try await gateway.get(
         gateway.authorizationTarget("n1") { $0.set("redirect_uri", "com.example.app:/cb") })
-      #expect(scheme.status == 200 && scheme.text.contains("unverified"))
+      #expect(scheme.status == 200 && !scheme.text.contains("unverified") && scheme.text.contains("Other apps"))
+      await gateway.reload { policy in policy.edit("n1") { $0.registration = .untrusted } }
+      let untrusted = try await gateway.get(
+        gateway.authorizationTarget("n1") { $0.set("redirect_uri", "com.example.app:/cb") })
+      #expect(untrusted.text.contains("unverified") && !untrusted.text.contains("Other apps"))
     }
   }
 

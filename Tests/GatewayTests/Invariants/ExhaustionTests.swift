@@ -64,23 +64,39 @@ struct ExhaustionTests {
     }
   }
 
-  @Test("With a short state limit, a request that would take more than 512 bytes of the store is refused")
-  func longState() async throws {
+  @Test(
+    "With a short state limit, a request that would take more than 4 KiB of the store is refused, before any consent",
+    arguments: ["p1", "n1"])
+  func longState(_ client: String) async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
     try await GatewayFixture.run(policy) { gateway in
-      let short = try await gateway.get(
-        gateway.authorizationTarget("p1") { $0.set("state", String(repeating: "s", count: 100)) })
-      #expect(short.location?.contains("error=") == false)
-      let target = gateway.authorizationTarget("p1") { $0.set("state", String(repeating: "s", count: 500)) }
-      let response = try await gateway.expectRefused(get: target, status: 400)
+      func target(scope: Int) -> String {
+        gateway.authorizationTarget(client) {
+          $0.set("state", String(repeating: "s", count: 2_000))
+          $0.set("scope", String(repeating: "r", count: scope))
+        }
+      }
+      let short = try await gateway.get(target(scope: 1_000))
+      #expect(short.status < 400 && short.location?.contains("error=") != true)
+      let response = try await gateway.expectRefused(get: target(scope: 2_500), status: 400)
       #expect(response.location == nil)
-      #expect(response.text.contains("state_limit"))
+      #expect(response.text.contains("state_limit") && response.text.contains("parameter-too-long"))
     }
     // Without that limit the state is sealed and takes no memory of the gateway.
     try await GatewayFixture.run { gateway in
       let response = try await gateway.get(
         gateway.authorizationTarget("p1") { $0.set("state", String(repeating: "s", count: 500)) })
       #expect(response.location?.contains("error=") == false)
+    }
+  }
+
+  @Test("With a short state limit, a sign-in with an app's state of 2 KiB ends with its code and its state")
+  func storedLongState() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
+    try await GatewayFixture.run(policy) { gateway in
+      let state = String(repeating: "s", count: 2_048)
+      let delivery = try await gateway.walk("n1") { $0.set("state", state) }
+      #expect(delivery.parameters["code"] != nil && delivery.parameters["state"] == state)
     }
   }
 
