@@ -34,7 +34,10 @@ struct PolicyFacts: Sendable {
     clientCount = policy.clients.count
     observedClientCount = policy.clients.values.count { $0.mode == .observe }
     clients = ReadinessReport.ListedClients(
-      policy.clients.values.map { ReadinessReport.ListedClient(id: $0.id.rawValue, isEnforced: $0.mode == .enforce) })
+      policy.clients.values.map {
+        ReadinessReport.ListedClient(
+          id: $0.id.rawValue, isEnforced: $0.mode == .enforce, dropsCredentials: $0.dropsCredentials)
+      })
     rulesURL = policy.gateway.rulesURL
     adminHosts = policy.gateway.adminHosts
     replicas = policy.gateway.replicas

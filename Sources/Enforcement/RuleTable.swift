@@ -52,11 +52,12 @@
 /// the device code has not expired                                                  2
 /// the policy still gives the client these credentials                              3   3   3
 /// the policy still lists the resource                                              4   4   4
-/// resource is that of the authorization request                                    5   7   6
+/// resource is that of the authorization request                                    5   8   6
 /// the code was issued to this client                                                   1
 /// the code has not expired                                                             2
 /// redirect_uri equals that of the authorization request                                5
 /// the verifier matches the challenge                                                   6
+/// the old version of an app authenticates                                              7
 /// the refresh token was issued to this client                                              1
 /// the refresh token was used recently                                                      2
 /// scope is not widened                                                                     5
@@ -202,6 +203,7 @@ enum RuleTable {
     .codeResourceListed,
     .redirectURIMatchesAuthorizationRequest,
     .verifierMatches,
+    .oldVersionAuthenticated,
     .resourceGranted,
   ]
 

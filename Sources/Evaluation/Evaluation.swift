@@ -34,6 +34,8 @@ public struct Evaluation: Sendable {
   public internal(set) var redirect: RedirectComparison?
   /// The request that the gateway would send upstream; `nil` if it would send none, or the client's own.
   public internal(set) var upstream: UpstreamPreview?
+  /// True if the request has credentials of the client, and the request that the gateway would send upstream has none.
+  public internal(set) var dropsCredentials = false
   /// Remarks on facts that the decision assumes.
   public internal(set) var notes: [String] = []
 
@@ -107,6 +109,7 @@ extension Evaluation {
     case .forward, .pass: break
     }
     if asksForConsent { text += " (after the consent page)" }
+    if dropsCredentials { text += " (without the client's credentials)" }
     return text
   }
 }

@@ -85,6 +85,8 @@ extension Evaluator {
         evaluation.notes.append("a code or token that the gateway has sealed is enforced in every mode")
       }
     }
+    let hasCredentials = parsed.readableClientAuthentication.map { $0.method != .none } ?? false
+    evaluation.dropsCredentials = hasCredentials && evaluation.upstream?.hasCredentials == false
     return evaluation
   }
 

@@ -41,6 +41,12 @@ public struct UpstreamPreview: Sendable, Equatable {
       UpstreamPreview.parameter)
   }
 
+  /// True if the request has credentials of a client.
+  var hasCredentials: Bool {
+    authentication != nil
+      || parameters.contains { ParameterNames.clientAuthentication.contains(ParameterName($0.name)) }
+  }
+
   private static func parameter(_ entry: FormParameters.Entry) -> Parameter {
     let isShown = shown.contains(entry.parameter)
     return Parameter(name: entry.name, value: isShown ? entry.value : "***")

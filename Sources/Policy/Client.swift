@@ -121,6 +121,22 @@ extension Client {
     self.mode == .enforce && self.grants.contains(.refreshToken) && !keepsUpstreamRefreshTokens
   }
 
+  /// Returns true if the client may sign in as its old version does: an authorization request may omit the code challenge,
+  /// and the token request then needs credentials of the client, which the upstream compares. A client with another id
+  /// upstream has none that the upstream knows.
+  public func acceptsOldVersion(at now: UnixTime) -> Bool {
+    guard let end = self.acceptOldVersionUntil, now < end else { return false }
+    return self.kind == .public && self.profile == .standard && self.upstream.clientID == self.id
+  }
+
+  /// True if the server gets no credentials in token requests of the client once it is enforced, even if the app sends some:
+  /// the gateway holds none, and credentials of a public client, a secret for the gateway and those of another id do not go
+  /// upstream.
+  public var dropsCredentials: Bool {
+    self.upstream.clientSecret == nil && self.acceptOldVersionUntil == nil
+      && (self.kind == .public || self.secret != nil || self.upstream.clientID != self.id)
+  }
+
   /// True if the gateway refuses sign-ins of the client in embedded user agents (web views of an app). If false, the
   /// gateway at most logs and counts them.
   public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }

@@ -1,4 +1,5 @@
 public import OAuth
+public import Time
 
 /// The settings of one client. A setting that is missing in the client's entry of the policy file has the value from
 /// `enforcement:` or the default. The reader of policy files creates these settings; other code uses a `Client`.
@@ -20,6 +21,9 @@ public struct ClientSettings: Sendable {
   public var secret: Secret?
   /// The identity of the client at the upstream.
   public var upstream: UpstreamClient
+  /// The time until which a public client may also sign in as its old version does: without PKCE, with the secret that the
+  /// upstream requires of it (``Client/acceptsOldVersion(at:)``). `nil` (default): each sign-in needs PKCE.
+  public var acceptOldVersionUntil: UnixTime?
   /// The rules that apply to the client: its own, or those of the policy.
   public var enforcement = EnforcementSettings()
   // The properties of one byte are next to each other, so that there is no padding between them. A policy may have
@@ -151,6 +155,14 @@ public struct ClientSettings: Sendable {
         /48 (IPv6) of the first use, or any; for the first ten seconds `same` accepts any network too
         """
       ),
+      .date(
+        "accept_old_version_until", \.acceptOldVersionUntil,
+        """
+        The last day, in UTC, on which an enforced public client may still sign in without PKCE, if its token request has \
+        the secret that the upstream requires of it; for the time in which users update an app. Any program with the secret of \
+        the app and a code can use that code (RFC 7636, section 1)
+        """,
+        default: "each sign-in needs PKCE"),
       .customReader(
         "secret", .section("secret"),
         """

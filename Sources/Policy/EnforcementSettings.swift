@@ -142,7 +142,8 @@ public struct EnforcementSettings: Sendable {
       "raw_refresh_until", \.rawRefreshUntil, orWord: "never",
       """
       The last day, in UTC, on which the gateway accepts refresh tokens that the upstream issued before the gateway \
-      was installed; they go upstream only with credentials that the client itself sends (RFC 6749, section 10.4). \
+      was installed; they go upstream with credentials that the client itself sends or, if a public client sends none, \
+      with its `upstream.client_secret` (RFC 6749, section 10.4). \
       `never`: it accepts none, and their users sign in again
       """,
       default: "required for an enforced client whose refresh tokens the gateway seals, else `never`"),

@@ -59,6 +59,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case refreshReuseNetworks = "refresh-reuse-networks"
   case rawRefresh = "raw-refresh-tokens"
   case rawRefreshUndecided = "raw-refresh-undecided"
+  case oldVersion = "old-version-accepted"
   case pushedAuthorization = "pushed-authorization"
 
   // Clients.
@@ -159,6 +160,7 @@ extension DiagnosticID {
     case .deviceCodeLifetime: "RFC 8628, section 5.4"
     case .refreshReuseWindow, .refreshReuseNetworks: "RFC 9700, section 4.14.2"
     case .rawRefresh, .rawRefreshUndecided: "RFC 6749, section 10.4"
+    case .oldVersion: "RFC 7636, section 1"
     case .pushedAuthorization: "RFC 9126, section 2"
     case .clientType: "RFC 8252, section 8.4"
     case .nativeConfidential: "RFC 8252, sections 8.4 and 8.5"

@@ -13,6 +13,7 @@ extension PolicyReader {
     lintGrants(draft, kind)
     lintCredentials(draft, kind)
     lintRawRefresh(draft)
+    lintOldVersion(draft, kind)
     lintReuseNetworks(draft)
     lintPushed(draft, kind)
     lintDevice(draft)
@@ -91,6 +92,32 @@ extension PolicyReader {
       .rawRefresh, field.node,
       "\(draft.title) is `\(upstream.rawValue)` upstream, so older refresh tokens do not belong to it and are refused; "
         + "use `never`")
+  }
+
+  /// Reports a client whose old version is accepted. The risk is that of the server before there was a gateway, so that the
+  /// date should not be forgotten.
+  private func lintOldVersion(_ draft: ClientDraft, _ kind: ClientType) {
+    guard let field = draft.fields.valid("accept_old_version_until"), let end = draft.settings.acceptOldVersionUntil
+    else { return }
+    let reason: String? =
+      if kind == .confidential {
+        "it is confidential; use `pkce: optional`"
+      } else if draft.hasDifferentUpstreamID {
+        "it has another id upstream, where the secret of its old version is unknown"
+      } else if draft.rules.profile == .oauth21 { "OAuth 2.1 needs PKCE" } else { nil }
+    if let reason {
+      warn(.oldVersion, field.node, "`accept_old_version_until` of \(draft.title) has no effect, because \(reason)")
+    } else if now >= end {
+      warn(
+        .oldVersion, field.node,
+        "`accept_old_version_until` of \(draft.title) is past, so its old version is refused; remove the setting")
+    } else {
+      warn(
+        .oldVersion, field.node,
+        "sign-ins of \(draft.title) need no PKCE until the end of \(field.node.text ?? "") (UTC), so a stolen code and the "
+          + "secret in its old version suffice for the tokens of a user; remove `accept_old_version_until` as soon as the "
+          + "log has no more `old-version-accepted`")
+    }
   }
 
   /// Reports an enforced client for which the operator has not decided on refresh tokens from before the gateway. Without

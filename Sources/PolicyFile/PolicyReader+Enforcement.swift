@@ -74,7 +74,12 @@ extension PolicyReader {
         "`refresh_reuse_window` repeats the answer for a used refresh token for a while, also to a thief; use "
           + "`30s` or less")
     }
-    if let end = rules.rawRefreshUntil, end > 0, let field = fields.valid("raw_refresh_until") {
+    if let end = rules.rawRefreshUntil, end > 0, end <= now, let field = fields.valid("raw_refresh_until") {
+      warn(
+        .rawRefresh, field.node,
+        "`raw_refresh_until` is past, so refresh tokens from before the gateway are refused since \(field.node.text ?? "") "
+          + "(UTC); write `never`, or a later date")
+    } else if let end = rules.rawRefreshUntil, end > 0, let field = fields.valid("raw_refresh_until") {
       warn(
         .rawRefresh, field.node,
         "`raw_refresh_until` accepts refresh tokens that are not bound to a client here, until the end of "

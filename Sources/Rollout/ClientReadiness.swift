@@ -3,9 +3,9 @@
 public struct ClientReadiness: Sendable, Encodable {
   /// The state of a client.
   public enum State: String, Sendable, Encodable {
-    /// The client was used, and no rule would have refused a request.
+    /// The client was used, sign-ins were completed, and no rule would have refused a request.
     case ready
-    /// Rules would have refused requests.
+    /// Rules would have refused requests, or there is another problem.
     case notReady = "not_ready"
     /// No request of the client is known.
     case notSeen = "not_seen"
@@ -39,7 +39,7 @@ public struct ClientReadiness: Sendable, Encodable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case client, state, requests, refused, first, last, rules
+    case client, state, requests, refused, completed, first, last, rules, problems
     case notObservable = "not_observable"
   }
 
@@ -53,6 +53,8 @@ public struct ClientReadiness: Sendable, Encodable {
   public let refused: Int
   /// The number of redemptions for which not all rules could be evaluated.
   public let notObservable: Int
+  /// The number of sign-ins whose code the server has exchanged for tokens.
+  public let completed: Int
   /// True if the policy does not list the id, and the gateway refused its latest request. Not part of the JSON.
   public let isTurnedAway: Bool
   /// The time of the first request, in the format of RFC 3339; `nil` if it is not known.
@@ -61,6 +63,10 @@ public struct ClientReadiness: Sendable, Encodable {
   public let last: String?
   /// The rules, the most frequent first.
   public let rules: [Rule]
+  /// Other reasons for which the client is not ready, or for which its sign-ins fail once it is enforced.
+  public let problems: [String]
+  /// Remarks on a client that is ready. Not part of the JSON.
+  private let notes: [String]
 
   /// Decides the state of a client.
   ///
@@ -69,13 +75,17 @@ public struct ClientReadiness: Sendable, Encodable {
   ///   - isEnforced: True if the policy enforces the client.
   ///   - isTurnedAway: True if the gateway refused its latest request as one of an unknown client.
   public init(
-    client: String, requests: Int, refused: Int, notObservable: Int = 0, first: String? = nil, last: String? = nil,
-    rules: [Rule], isListed: Bool = true, isEnforced: Bool = false, isTurnedAway: Bool = false
+    client: String, requests: Int, refused: Int, notObservable: Int = 0, completed: Int = 0, first: String? = nil,
+    last: String? = nil, rules: [Rule], problems: [String] = [], notes: [String] = [], isListed: Bool = true,
+    isEnforced: Bool = false, isTurnedAway: Bool = false
   ) {
     self.client = client
     self.requests = requests
     self.refused = refused
     self.notObservable = notObservable
+    self.completed = completed
+    self.problems = problems
+    self.notes = notes
     self.isTurnedAway = !isListed && isTurnedAway
     self.first = first
     self.last = last
@@ -87,21 +97,20 @@ public struct ClientReadiness: Sendable, Encodable {
     } else if requests == 0 {
       state = .notSeen
     } else {
-      state = rules.isEmpty ? .ready : .notReady
+      state = rules.isEmpty && problems.isEmpty ? .ready : .notReady
     }
   }
 
   /// The advice for the operator, as one sentence.
   public var advice: String {
     switch state {
-    case .ready where notObservable > 0:
-      "ready to enforce; \(notObservable) redemptions could not be judged completely"
-    case .ready: "ready to enforce"
-    case .notReady: "not ready: \(rules.map { "\($0.rule) (\($0.requests))" }.joined(separator: ", "))"
+    case .ready: (["ready to enforce"] + notes).joined(separator: "; ")
+    case .notReady:
+      "not ready: \((rules.map { "\($0.rule) (\($0.requests))" } + problems).joined(separator: ", "))"
     case .notSeen: "no request in the log; observe it for longer, or remove it"
     case .notListed where isTurnedAway: "not in the policy, so its requests are refused; list it if it is yours"
     case .notListed: "not in the policy, so its requests were not judged; list it, or refuse it"
-    case .enforced: "enforced"
+    case .enforced: (["enforced"] + problems).joined(separator: "; ")
     }
   }
 }

@@ -33,11 +33,24 @@ struct LearnedClient: Sendable {
     return isConfidential || kinds.isEmpty ? "web" : "browser"
   }
 
+  /// The grants of the entry. A client that signs in may also refresh, even if no refresh is in the log yet: the first one
+  /// comes when the first access token expires.
   private var grants: [String] {
     let known = ["authorization_code", "refresh_token", "client_credentials"]
-    let seen = known.filter { traffic.grants[$0] > 0 }
-    guard traffic.authorizationRequests > 0, !seen.contains("authorization_code") else { return seen }
-    return ["authorization_code"] + seen
+    let signsIn = traffic.authorizationRequests > 0 || traffic.grants["authorization_code"] > 0
+    return known.filter { traffic.grants[$0] > 0 || signsIn && $0 != "client_credentials" }
+  }
+
+  /// The settings of a native app at the server once it is enforced, which no log contains; `nil` for other clients.
+  ///
+  /// The gateway drops a secret that the app sends, because each copy of the app has it. If the server requires one, the
+  /// gateway has to send it in its place.
+  private var upstreamSettings: String? {
+    guard isNative else { return nil }
+    let methods = ["basic", "post"].filter { traffic.authentication[$0] > 0 }
+    let method = methods.max { traffic.authentication[$0] < traffic.authentication[$1] }
+    let secret = method.map { ", client_secret: { file: TODO }, authentication: \($0)" }
+    return "{ redirect_uri: callback\(secret ?? "") }"
   }
 
   /// Returns the lines of the entry, with the index of the redirect URI in a line.
@@ -50,6 +63,13 @@ struct LearnedClient: Sendable {
     add("    type: \(isConfidential ? "confidential" : "public")\(typeComment)")
     add("    application: \(application)")
     if !grants.isEmpty { add("    grants: [\(grants.joined(separator: ", "))]") }
+    if let upstreamSettings {
+      add("    # TODO: remove the `#` before `mode: enforce`. The gateway's callback must be registered at the server.")
+      if hasCredentials {
+        add("    # The server gets the app's secret today, then that of this file. Without one, it refuses all users.")
+      }
+      add("    # upstream: \(upstreamSettings)")
+    }
     guard !redirects.isEmpty else { return lines }
     add(problems.count == redirects.count ? "    redirect_uris: []" : "    redirect_uris:")
     for (index, redirect) in redirects.enumerated() {
@@ -76,7 +96,8 @@ struct LearnedClient: Sendable {
         + (tally.counts.count > 20 || tally.omitted > 0 ? ", and others" : "")
     }
     var comments = [
-      "Seen \(traffic.requests) times from \(YAMLText.quoted(traffic.first)) to \(YAMLText.quoted(traffic.last)): "
+      "Seen \(traffic.all.requests) times from \(YAMLText.quoted(traffic.all.first)) to "
+        + "\(YAMLText.quoted(traffic.all.last)): "
         + "\(traffic.authorizationRequests) authorization and \(traffic.tokenRequests) token requests."
     ]
     for (name, tally) in [
@@ -109,7 +130,9 @@ struct LearnedClient: Sendable {
       add(count, "the app uses the grant \(YAMLText.quoted(grant)); check whether it may")
     }
     if isNative {
-      add(traffic.authentication["basic"] + traffic.authentication["post"], "remove the secret from the app")
+      add(
+        traffic.authentication["basic"] + traffic.authentication["post"],
+        "the app sends a secret, so `upstream` needs it; remove it from the app only after the client is enforced")
     }
     if traffic.isInDecisionLog, traffic.authorizationRequests > 0, traffic.tokenRequests == 0 {
       advice.append("TODO: no token request with this id was seen in the log; is the id in use?")

@@ -20,8 +20,10 @@ extension ReadinessReport {
         "and \(hidden.count) further ids that the policy does not list, with "
         + "\(unlisted.reduce(0) { $0 + $1.requests }) requests; `--json` has them all\n"
     }
-    for client in clients where client.state == .notReady {
+    for client in clients where client.state == .notReady || !client.problems.isEmpty {
       text += "\nclient \(ReadinessReport.printable(client.client, limit: 256))\n"
+      for problem in client.problems { text += "  \(problem)\n" }
+      guard client.state == .notReady else { continue }
       for rule in client.rules {
         text += "  \(ReadinessReport.printable(rule.rule, limit: 100)): \(rule.requests) requests"
         if let first = rule.first, let last = rule.last {

@@ -1,15 +1,23 @@
 /// The readiness of all clients of a log.
 public struct ReadinessReport: Sendable, Encodable {
-  /// The mode of a client in a policy.
+  /// A client of a policy, as far as its readiness depends on it.
   public struct ListedClient: Sendable {
     /// The client id.
     public let id: String
     let isEnforced: Bool
+    let dropsCredentials: Bool
 
-    /// Creates the value. The parameters are described at the members of the same name.
-    public init(id: String, isEnforced: Bool) {
+    /// Creates the value.
+    ///
+    /// - Parameters:
+    ///   - id: The client id.
+    ///   - isEnforced: True if the policy enforces the client.
+    ///   - dropsCredentials: True if the server gets no credentials once the client is enforced, even if the app sends some
+    ///     (`Client.dropsCredentials`).
+    public init(id: String, isEnforced: Bool, dropsCredentials: Bool = false) {
       self.id = id
       self.isEnforced = isEnforced
+      self.dropsCredentials = dropsCredentials
     }
   }
 
@@ -17,13 +25,13 @@ public struct ReadinessReport: Sendable, Encodable {
   public struct ListedClients: Sendable {
     /// The ids, in order.
     let ids: [String]
-    /// True for each id of a client that is enforced.
-    let modes: [String: Bool]
+    /// The clients, by id.
+    let clients: [String: ListedClient]
 
     /// Creates the value from clients in any order.
     public init(_ clients: [ListedClient]) {
-      modes = Dictionary(clients.map { ($0.id, $0.isEnforced) }) { $0 || $1 }
-      ids = modes.keys.sorted()
+      self.clients = Dictionary(clients.map { ($0.id, $0) }) { first, _ in first }
+      ids = self.clients.keys.sorted()
     }
   }
 
@@ -46,10 +54,6 @@ public struct ReadinessReport: Sendable, Encodable {
 
   /// The number of clients with rules that would refuse requests.
   public var notReadyCount: Int { clients.count { $0.state == .notReady } }
-
-  /// The rules about ids that the policy does not list, at the authorization endpoint and at the token endpoint. For such
-  /// an id no other rule is evaluated.
-  private static let unknownClientRules: Set = ["client-unknown", "client-not-known"]
 
   /// The number of clients of the policy without requests that are left out.
   public let omittedClients: Int
@@ -78,12 +82,9 @@ public struct ReadinessReport: Sendable, Encodable {
     unreadableLines: Int = 0, omittedRequests: Int
   ) {
     var clients = traffic.values.map { seen in
-      let unlisted = seen.refusals.filter { ReadinessReport.unknownClientRules.contains($0.key) }.values
-      let latest = unlisted.max { $0.last < $1.last }
-      return ReadinessReport.readiness(
-        of: seen, unlisted: unlisted.reduce(0) { $0 + $1.count },
-        isListed: listed.map { $0.modes[seen.id] != nil } ?? unlisted.allSatisfy { $0.last < seen.last },
-        isEnforced: listed?.modes[seen.id] ?? false, isTurnedAway: latest?.example.isRejected ?? false)
+      ReadinessReport.readiness(
+        of: seen, listed?.clients[seen.id],
+        isListed: listed.map { $0.clients[seen.id] != nil } ?? seen.isJudgedAsListed, knowsPolicy: listed != nil)
     }
     var omitted = 0
     for id in listed?.ids ?? [] where traffic[id] == nil {
@@ -93,7 +94,7 @@ public struct ReadinessReport: Sendable, Encodable {
       }
       clients.append(
         ClientReadiness(
-          client: id, requests: 0, refused: 0, rules: [], isEnforced: listed?.modes[id] ?? false))
+          client: id, requests: 0, refused: 0, rules: [], isEnforced: listed?.clients[id]?.isEnforced ?? false))
     }
     // Ids that the server has accepted are shown in front of those that anyone could have sent.
     func rank(_ client: ClientReadiness) -> (Int, Int, Int, String) {
@@ -107,18 +108,31 @@ public struct ReadinessReport: Sendable, Encodable {
   }
 
   private static func readiness(
-    of seen: ClientTraffic, unlisted: Int, isListed: Bool, isEnforced: Bool, isTurnedAway: Bool
+    of seen: ClientTraffic, _ client: ListedClient?, isListed: Bool, knowsPolicy: Bool
   ) -> ClientReadiness {
     // Requests from before the client was listed were not judged.
-    let skipped = isListed ? unlisted : 0
-    let rules = seen.refusals.filter { !isListed || !unknownClientRules.contains($0.key) }.map { rule, refusal in
+    let counts = isListed ? seen.listed : seen.all
+    let rules = counts.refusals.map { rule, refusal in
       ClientReadiness.Rule(
         rule: rule, requests: refusal.count, first: refusal.first, last: refusal.last, example: refusal.example.summary)
     }
+    let latest = seen.all.refusals.values.filter(\.example.isOfUnknownClient).max { $0.last < $1.last }
+    var problems: [String] = []
+    if let problem = counts.signIns.problem, client?.isEnforced != true { problems.append(problem) }
+    if counts.signIns.needCredentials, client?.dropsCredentials == true {
+      problems.append(
+        "the server gets the app's secret today, and none once the client is enforced; set `upstream.client_secret`")
+    }
+    var notes: [String] = []
+    if counts.notObservable > 0 { notes.append("\(counts.notObservable) redemptions could not be judged completely") }
+    if counts.signIns.needCredentials, !knowsPolicy {
+      notes.append("the server gets a secret of the app, so compare with `--policy` that it still gets one")
+    }
     return ClientReadiness(
-      client: seen.id, requests: seen.requests - skipped, refused: seen.refusedRequests - skipped,
-      notObservable: seen.notObservable, first: seen.first, last: seen.last, rules: rules, isListed: isListed,
-      isEnforced: isEnforced, isTurnedAway: isTurnedAway)
+      client: seen.id, requests: counts.requests, refused: counts.refusedRequests,
+      notObservable: counts.notObservable, completed: counts.signIns.completed, first: counts.first,
+      last: counts.last, rules: rules, problems: isListed ? problems : [], notes: notes, isListed: isListed,
+      isEnforced: client?.isEnforced ?? false, isTurnedAway: latest?.example.isRejected ?? false)
   }
 }
 

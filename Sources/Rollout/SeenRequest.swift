@@ -58,6 +58,19 @@ public struct SeenRequest: Sendable {
   /// True if the server has accepted the client in this request.
   var provesClient: Bool { endpoint == .token && !isRejected && upstreamStatus == 200 }
 
+  /// The rules about ids that the policy does not list, at the authorization endpoint and at the token endpoint.
+  private static let unknownClientRules: Set = ["client-unknown", "client-not-known"]
+  /// The rules about the form of a request in which no single client id can be found.
+  private static let formRules: Set = ["parameters-split", "client-id-missing", "client-unidentified"]
+
+  /// True if the policy did not list the client at this request. Most rules depend on the client, so they were not
+  /// evaluated.
+  var isOfUnknownClient: Bool { !SeenRequest.unknownClientRules.isDisjoint(with: rules) }
+
+  /// True if only rules that do not depend on the client refused the request, so that it does not show whether the policy
+  /// listed the client.
+  var isRefusedBeforeClient: Bool { !rules.isEmpty && SeenRequest.formRules.isSuperset(of: rules) }
+
   /// The maximum length of a text, in bytes. An access log contains texts of up to the length of a request line.
   private static let maximumTextLength = 1_024
 

@@ -28,7 +28,7 @@ public struct StarterPolicy: Sendable {
     self.traffic = traffic
     self.upstream = upstream
     clients = traffic.clients.values
-      .sorted { ($0.isProven ? 0 : 1, $1.requests, $0.id) < ($1.isProven ? 0 : 1, $0.requests, $1.id) }
+      .sorted { ($0.isProven ? 0 : 1, $1.all.requests, $0.id) < ($1.isProven ? 0 : 1, $0.all.requests, $1.id) }
       .map(LearnedClient.init)
     lines = rendered()
   }

@@ -36,7 +36,7 @@ extension Traffic {
       others += ids.sorted { $1.rank < $0.rank }.dropFirst(part)
     }
     for client in others.sorted(by: { $0.rank < $1.rank }).prefix(excess) {
-      omittedRequests += client.requests
+      omittedRequests += client.all.requests
       unprovenCount -= 1
       clients[client.id] = nil
     }
@@ -56,7 +56,7 @@ extension Traffic {
 
 extension ClientTraffic {
   /// The order in which ids are removed.
-  fileprivate var rank: (requests: Int, last: String, id: String) { (requests, last, id) }
+  fileprivate var rank: (requests: Int, last: String, id: String) { (all.requests, all.last, id) }
 }
 
 extension SeenRequest {

@@ -15,6 +15,25 @@ public struct ClientUse: Sendable {
     public internal(set) var example: DecisionRecord
   }
 
+  /// The sign-ins of the client, as far as its requests show how they went on. `proofgate readiness` counts the same in
+  /// the log.
+  public struct SignIns: Sendable {
+    /// The number of authorization requests.
+    public internal(set) var started = 0
+    /// The number of redemptions that the server has answered with 200.
+    public internal(set) var completed = 0
+    /// The number of refreshes that the server has answered with 200.
+    public internal(set) var refreshed = 0
+    /// The number of token requests with client credentials that the server has answered with 200.
+    public internal(set) var withCredentials = 0
+    /// The number of token requests without client credentials that the server has answered with 200.
+    public internal(set) var withoutCredentials = 0
+    /// The status of the latest answer of the server that did not continue a sign-in; `nil` if there is none.
+    public internal(set) var failure: Int?
+    /// True if `failure` is the status of a token request, false if it is that of an authorization request.
+    public internal(set) var failedAtToken = false
+  }
+
   /// True if the policy listed the client at its latest request.
   public internal(set) var isListed: Bool
   /// True if the server has answered a token request with this id with 200. Servers refuse ids that they do not know.
@@ -33,6 +52,8 @@ public struct ClientUse: Sendable {
   public internal(set) var last: Timestamp
   /// The refusals, by the id of the rule.
   public internal(set) var refusals: [String: Refusal] = [:]
+  /// The sign-ins.
+  public private(set) var signIns = SignIns()
 
   /// Creates the use of a client with its first request, which is not counted yet.
   init(isListed: Bool, _ record: DecisionRecord) {
@@ -43,11 +64,24 @@ public struct ClientUse: Sendable {
     last = record.time
   }
 
-  /// Counts a request.
+  /// Begins to count again, because the policy lists the client now. Its earlier requests were not judged.
+  mutating func restart(at time: Timestamp) {
+    requests = 0
+    refused = 0
+    notObservable = 0
+    first = time
+    last = time
+    refusals = [:]
+    signIns = SignIns()
+  }
+
+  /// Counts a request. A form of the server in an observed sign-in is no request of the client.
   ///
   /// - Parameter limit: The number of refusals that may be added to ``refusals``.
   mutating func add(_ record: DecisionRecord, upTo limit: Int) {
+    guard record.step != .login || record.mode != "observe" else { return }
     requests += 1
+    signIns.add(record)
     if record.provesClient { isProven = true }
     // The system clock can be set back.
     if record.time.milliseconds < first.milliseconds { first = record.time }
@@ -62,6 +96,28 @@ public struct ClientUse: Sendable {
       guard free > 0 else { continue }
       free -= 1
       refusals[rule] = Refusal(count: 1, first: record.time, last: record.time, example: record)
+    }
+  }
+}
+
+extension ClientUse.SignIns {
+  fileprivate mutating func add(_ record: DecisionRecord) {
+    let isToken = record.endpoint == .token
+    guard isToken || record.endpoint == .authorization || record.endpoint == .pushedAuthorization else { return }
+    if !isToken { started += 1 }
+    guard record.decision != .reject, let status = record.upstreamStatus else { return }
+    let grant = record.grant ?? record.details?.grant
+    if isToken, status == 200 {
+      if grant == "authorization_code" { completed += 1 }
+      if grant == "refresh_token" { refreshed += 1 }
+      switch record.details?.clientAuthentication {
+      case nil: break
+      case "none": withoutCredentials += 1
+      case .some: withCredentials += 1
+      }
+    } else if status >= 400, !isToken || grant == "authorization_code" {
+      failure = status
+      failedAtToken = isToken
     }
   }
 }

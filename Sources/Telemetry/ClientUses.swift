@@ -119,6 +119,7 @@ extension ClientUse {
     _ record: DecisionRecord, isListed: Bool, upTo limit: Int
   ) -> (refusals: Int, before: Standing, after: Standing) {
     let (refusalCount, before) = (refusals.count, standing)
+    if isListed, !self.isListed { restart(at: record.time) }
     self.isListed = isListed
     add(record, upTo: limit)
     return (refusals.count - refusalCount, before, standing)

@@ -46,7 +46,8 @@ struct ReadinessCommand: ParsableCommand {
   func run() throws {
     let listed = try policy.map { path in
       try EvaluatedPolicy.read(path).policy.clients.values.map {
-        ReadinessReport.ListedClient(id: $0.id.rawValue, isEnforced: $0.mode == .enforce)
+        ReadinessReport.ListedClient(
+          id: $0.id.rawValue, isEnforced: $0.mode == .enforce, dropsCredentials: $0.dropsCredentials)
       }
     }
     let traffic = try TrafficReader.read(logs, since: since ?? "", listed: Set(listed?.map(\.id) ?? []))

@@ -114,6 +114,9 @@ struct StatusReportTests {
     var observed = RequestDetails()
     observed.redirectURI = "http://127.0.0.1/cb"
     observed.pkce = "none"
+    var redeemed = RequestDetails()
+    redeemed.grant = "authorization_code"
+    redeemed.clientAuthentication = "basic"
     let records = [
       sample.decide(
         .wouldReject, client: "mail", rule: "pkce-required",
@@ -121,7 +124,7 @@ struct StatusReportTests {
         observed: observed),
       sample.decide(.wouldReject, client: "mail", rule: "pkce-required", minutesAgo: 3, observed: observed),
       sample.decide(.forward, client: "web", minutesAgo: 9),
-      sample.decide(.notObservable, client: "web", at: .token, minutesAgo: 8),
+      sample.decide(.notObservable, client: "web", at: .token, minutesAgo: 8, observed: redeemed, upstreamStatus: 200),
       sample.decide(.reject, client: "done", rule: "redirect-uri-mismatch", minutesAgo: 6),
       sample.decide(.wouldReject, client: "<new>", isListed: false, rule: "client-unknown", minutesAgo: 5),
       // A client that was listed after its first requests.
@@ -137,7 +140,7 @@ struct StatusReportTests {
     encoder.outputFormatting = .sortedKeys
     let report = sample.report()
     #expect(try encoder.encode(report.clients) == encoder.encode(command.clients))
-    #expect(report.clients.map(\.state) == [.notReady, .notListed, .notSeen, .ready, .ready, .enforced])
+    #expect(report.clients.map(\.state) == [.notReady, .notReady, .notListed, .notSeen, .ready, .enforced])
     let html = StatusSample.html(report)
     for client in command.clients where client.requests > 0 {
       let advice = client.advice.prefix(1).uppercased() + client.advice.dropFirst()

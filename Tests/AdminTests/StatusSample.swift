@@ -49,22 +49,26 @@ struct StatusSample {
 
   static func record(
     _ decision: DecisionKind, client: String?, at endpoint: DecisionEndpoint = .authorization, rule: String? = nil,
-    findings: [String] = [], minutesAgo minutes: Int = 1, observed: RequestDetails? = nil
+    findings: [String] = [], minutesAgo minutes: Int = 1, observed: RequestDetails? = nil,
+    upstreamStatus: Int? = nil
   ) -> DecisionRecord {
     DecisionRecord(
       time: time(minutesAgo: minutes, milliseconds: 250), request: "AAECAwQFBgcICQoLDA0ODw", endpoint: endpoint,
       client: client, decision: decision, rule: rule, status: decision == .reject ? 400 : 303, mode: "observe",
-      findings: findings, durationNanoseconds: 1_000_000, peer: "192.0.2.1", policyVersion: "v1", details: observed)
+      findings: findings, upstreamStatus: upstreamStatus, durationNanoseconds: 1_000_000, peer: "192.0.2.1",
+      policyVersion: "v1", details: observed)
   }
 
   /// Counts a decision and returns its record.
   @discardableResult
   func decide(
     _ decision: DecisionKind, client: String?, at endpoint: DecisionEndpoint = .authorization, isListed: Bool = true,
-    rule: String? = nil, findings: [String] = [], minutesAgo minutes: Int = 1, observed: RequestDetails? = nil
+    rule: String? = nil, findings: [String] = [], minutesAgo minutes: Int = 1, observed: RequestDetails? = nil,
+    upstreamStatus: Int? = nil
   ) -> DecisionRecord {
     let record = StatusSample.record(
-      decision, client: client, at: endpoint, rule: rule, findings: findings, minutesAgo: minutes, observed: observed)
+      decision, client: client, at: endpoint, rule: rule, findings: findings, minutesAgo: minutes, observed: observed,
+      upstreamStatus: upstreamStatus)
     worker.decided(record, isListed: isListed)
     return record
   }

@@ -47,7 +47,8 @@ struct LearnTests {
     #expect(observed.output.contains("\"would_reject\""), "\(observed.output)")
     let enforced = try folder.write(
       "enforced.yaml",
-      text.replacingOccurrences(of: "  - id: \"n1\"\n", with: "  - id: \"n1\"\n    mode: enforce\n"))
+      text.replacingOccurrences(
+        of: "  - id: \"n1\"\n", with: "  - id: \"n1\"\n    mode: enforce\n    raw_refresh_until: never\n"))
     let refused = try Program.run("explain", enforced, request, "--json")
     #expect(refused.output.contains("\"decision\" : \"reject\""), "\(refused.output)")
     #expect(refused.output.contains("pkce-required"))

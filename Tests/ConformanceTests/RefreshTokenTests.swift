@@ -73,12 +73,15 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("Until a date, older refresh tokens go upstream with the client's own credentials only")
+  @Test("Until a date, older refresh tokens go upstream with the client's own credentials if it sends some")
   func rawWithOwnCredentials() async throws {
     let policy = try FixturePolicy.with { policy in
       policy.edit("n1") { client in
         // The legacy server knows the app by its own id and by the secret in older copies of the app.
         client.upstream.clientID = client.id
+        client.upstream.clientSecret = nil
+        client.upstream.authentication = .none
+        client.acceptOldVersionUntil = 1_000_000_000_000
         client.rawRefreshUntil = 1_000_000_000_000
       }
     }
@@ -97,9 +100,9 @@ struct RefreshTokenTests {
           status: 200, headers: ["Content-Type": "application/json"],
           body: Array(#"{"access_token":"a1","token_type":"bearer"}"#.utf8))
       }
-      // The app gets no tokens without its own credentials, because the gateway adds none.
+      // The app gets no tokens without its own credentials, because the gateway has none.
       let bare = try await gateway.refresh("from-before")
-      bare.expectTokenError(401, "invalid_client")
+      bare.expectTokenError(400, "invalid_grant")
       let sealed = try await gateway.refresh("from-before") { $0.append("client_secret", "in-the-app") }.refreshToken()
       #expect(sealed != "from-before")
       #expect(gateway.logLines.contains { $0.contains("refresh-token-raw") })

@@ -170,7 +170,9 @@ extension TokenTests {
   func unproven() throws {
     var code = Fixture.code
     code.challenge = nil
-    let unproven = try #require(Fixture.redeem(["code_verifier": nil], code: code)?.permit)
+    #expect(Fixture.redeem(["code_verifier": nil], code: code)?.rejection == .clientUnauthenticated)
+    let policy = Fixture.policy { $0.pkce = .optional }
+    let unproven = try #require(Fixture.redeem(["code_verifier": nil], code: code, policy: policy)?.permit)
     #expect(unproven.upstream.authorization == nil)
     #expect(body(unproven.upstream)["client_id"] == "legacy-n1")
   }
@@ -224,7 +226,7 @@ extension TokenTests {
     #expect(form.usesGatewayCredentials)
   }
 
-  @Test("I-credentials: a raw refresh token gets no held credentials")
+  @Test("I-credentials: a raw refresh token gets held credentials only until a date, and if the app sends none")
   func rawRefresh() throws {
     #expect(refresh(opened: .invalid)?.rejection == .refreshTokenNotSealed)
     let elsewhere = Fixture.policy { $0.rawRefreshUntil = 1_000 }
@@ -235,7 +237,10 @@ extension TokenTests {
     }
     #expect(refresh(opened: .invalid, policy: itself, now: 1_000)?.rejection == .refreshTokenNotSealed)
     let permit = try #require(refresh(opened: .invalid, policy: itself, now: 999)?.permit)
-    #expect(permit.upstream.authorization == nil)
+    #expect(permit.upstream.usesGatewayCredentials)
+    let own = try #require(
+      refresh(["client_secret": "in-the-app"], opened: .invalid, policy: itself, now: 999)?.permit)
+    #expect(!own.upstream.usesGatewayCredentials && body(own.upstream)["client_secret"] == "in-the-app")
     #expect(permit.isAdopted)
     #expect(body(permit.upstream)["refresh_token"] == "sealed")
     #expect(permit.sealsRefreshToken)

@@ -41,6 +41,29 @@ struct PolicyDifferenceTests {
       })
   }
 
+  @Test("A credential of the client that the server no longer gets is named, also for the requests of a log")
+  func credentials() throws {
+    let observed = try Sample.app { client in
+      client.enforcement.mode = .observe
+      client.upstream = UpstreamClient(clientID: client.id, authentication: .none, redirectURI: .callback)
+    }
+    let bare = try Sample.app {
+      $0.upstream = UpstreamClient(clientID: $0.id, authentication: .none, redirectURI: .callback)
+    }
+    let request = "token authorization_code with a verifier, client_secret in the body"
+    let dropped = try #require(try difference([observed], [bare]).clients.first).changes
+    #expect(
+      dropped.contains {
+        $0.request == request && $0.before == "forward" && $0.after == "forward (without the client's credentials)"
+      }, "\(dropped)")
+    let held = try Sample.app {
+      $0.upstream = UpstreamClient(
+        clientID: $0.id, clientSecret: Secret("s"), authentication: .post, redirectURI: .callback)
+    }
+    let kept = try difference([observed], [held]).clients.first?.changes ?? []
+    #expect(!kept.contains { $0.after.contains("without the client's credentials") }, "\(kept)")
+  }
+
   @Test("Another identity at the upstream is a change even if the decision is the same")
   func upstream() throws {
     let other = try Sample.app { $0.upstream.clientID = ClientID("other") }

@@ -323,6 +323,32 @@ struct ClientFindings {
         belong to it and are refused; use `never` (RFC 6749, section 10.4) [raw-refresh-tokens]
         """),
     FindingCase(
+      .oldVersion,
+      "An app whose old version is accepted",
+      mail: ["accept_old_version_until: 2999-12-31"],
+      expected: """
+        policy.yaml:16:31: warning: sign-ins of client `com.example.mail` need no PKCE until the end of 2999-12-31 (UTC), \
+        so a stolen code and the secret in its old version suffice for the tokens of a user; remove \
+        `accept_old_version_until` as soon as the log has no more `old-version-accepted` (RFC 7636, section 1) \
+        [old-version-accepted]
+        """),
+    FindingCase(
+      .oldVersion,
+      "An app whose old version was accepted",
+      mail: ["accept_old_version_until: 2020-12-31"],
+      expected: """
+        policy.yaml:16:31: warning: `accept_old_version_until` of client `com.example.mail` is past, so its old version \
+        is refused; remove the setting (RFC 7636, section 1) [old-version-accepted]
+        """),
+    FindingCase(
+      .oldVersion,
+      "An old version whose secret the server does not know",
+      mail: ["accept_old_version_until: 2999-12-31", "upstream: { client_id: legacy }"],
+      expected: """
+        policy.yaml:16:31: warning: `accept_old_version_until` of client `com.example.mail` has no effect, because it has \
+        another id upstream, where the secret of its old version is unknown (RFC 7636, section 1) [old-version-accepted]
+        """),
+    FindingCase(
       .rawRefreshUndecided,
       "An enforced client without a decision on refresh tokens from before the gateway",
       edits: [("\n  raw_refresh_until: never", "")],

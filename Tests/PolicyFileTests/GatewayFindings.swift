@@ -793,6 +793,14 @@ struct GatewayFindings {
         [raw-refresh-tokens]
         """),
     FindingCase(
+      .rawRefresh,
+      "Refresh tokens from before the gateway, after their date",
+      edits: [("raw_refresh_until: never", "raw_refresh_until: 2020-03-31")],
+      expected: """
+        policy.yaml:11:22: warning: `raw_refresh_until` is past, so refresh tokens from before the gateway are refused \
+        since 2020-03-31 (UTC); write `never`, or a later date (RFC 6749, section 10.4) [raw-refresh-tokens]
+        """),
+    FindingCase(
       .invalidValue,
       "A day that the month does not have",
       edits: [("raw_refresh_until: never", "raw_refresh_until: 2027-02-29")],

@@ -160,6 +160,7 @@ extension PolicyValuesTests {
         device_code_lifetime: 5m
         refresh_reuse_window: 5s
         refresh_reuse_networks: any
+        accept_old_version_until: 2028-02-29
         refresh_idle: 1h
         raw_refresh_until: 2028-02-29
         pushed_authorization: required

@@ -234,6 +234,7 @@ struct PolicyValuesTests {
     #expect(client.refreshIdle == 3_600)
     // The first second after the leap day.
     #expect(client.rawRefreshUntil == 1_835_481_600)
+    #expect(client.acceptOldVersionUntil == 1_835_481_600)
     #expect(client.pushedAuthorization == .required)
     #expect(!client.fragmentGuard)
     #expect(client.profile == .standard)

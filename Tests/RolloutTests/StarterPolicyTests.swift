@@ -29,7 +29,7 @@ struct StarterPolicyTests {
     #expect(client.redirectURIs.counts == ["http://127.0.0.1/cb": 2])
     #expect(client.pkce.counts == ["none": 1, "S256": 1])
     #expect(client.scopes.counts == ["mail": 1, "profile": 1])
-    #expect(client.first == "2026-11-24T10:00:00+01:00")
+    #expect(client.all.first == "2026-11-24T10:00:00+01:00")
     let text = StarterPolicy(traffic, upstream: "http://127.0.0.1:9000").text
     #expect(text.contains("authorization: \"/oauth/authorize\"\n    token: \"/oauth/token\"\n"))
     #expect(text.contains("- \"http://127.0.0.1/cb\"  # 2 requests\n"))
@@ -37,6 +37,32 @@ struct StarterPolicyTests {
     #expect(!text.contains("hidden"))
     // An access log does not name the client of a token request.
     #expect(!text.contains("is the id in use?"))
+  }
+
+  @Test("A native app has its upstream settings in a comment, with a secret if it sends one, and the usual grants")
+  func upstreamSettings() {
+    func line(_ endpoint: String, _ members: String) -> String {
+      #"{"event":"decision","time":"2026-11-24T10:00:00.000Z","endpoint":"\#(endpoint)","client":"a","#
+        + #""decision":"forward","mode":"observe","upstream_status":200,\#(members)}"#
+    }
+    let request = line("authorization", #""redirect_uri":"com.example.a:/cb","pkce":"none""#)
+    for method in ["basic", "post"] {
+      let text = StarterPolicy(
+        Self.traffic(
+          request, line("token", #""grant":"authorization_code","client_authentication":"\#(method)""#)),
+        upstream: nil
+      ).text
+      #expect(
+        text.contains(
+          "    # upstream: { redirect_uri: callback, client_secret: { file: TODO }, authentication: \(method) }\n"),
+        "\(text)")
+      #expect(text.contains("    grants: [authorization_code, refresh_token]\n"))
+    }
+    let open = StarterPolicy(
+      Self.traffic(request, line("token", #""grant":"authorization_code","client_authentication":"none""#)),
+      upstream: nil
+    ).text
+    #expect(open.contains("    # upstream: { redirect_uri: callback }\n"), "\(open)")
   }
 
   @Test("Ids without a token request that the server has accepted are marked, and follow the others")

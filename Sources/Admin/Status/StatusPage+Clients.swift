@@ -109,10 +109,14 @@ extension StatusPage {
     case .notReady:
       say(
         .adviceNotReady,
-        ["rules": "\(client.rules.map { "\($0.rule) (\($0.requests))" }.joined(separator: ", "))"])
+        [
+          "rules":
+            "\((client.rules.map { "\($0.rule) (\($0.requests))" } + client.problems).joined(separator: ", "))"
+        ])
     case .notSeen: say(.notSeen)
     case .notListed: say(client.isTurnedAway ? .adviceTurnedAway : .adviceNotListed)
-    case .enforced: say(.enforced)
+    case .enforced where client.problems.isEmpty: say(.enforced)
+    case .enforced: "\(say(.enforced)); \(client.problems.joined(separator: ", "))"
     }
   }
 

@@ -172,14 +172,23 @@ extension StatusReport.Store {
 extension ClientTraffic {
   /// Creates the traffic of a client from the numbers of the process.
   init(_ id: String, _ use: ClientUse) {
-    self.init(
-      id: id, requests: use.requests, refusedRequests: use.refused, notObservable: use.notObservable,
-      first: use.first.text, last: use.last.text,
-      refusals: use.refusals.mapValues { refusal in
-        ClientTraffic.Refusal(
-          count: refusal.count, first: refusal.first.text, last: refusal.last.text,
-          example: SeenRequest(refusal.example, of: id))
-      })
+    var counts = Counts(first: use.first.text, last: use.last.text)
+    counts.requests = use.requests
+    counts.refusedRequests = use.refused
+    counts.notObservable = use.notObservable
+    counts.refusals = use.refusals.mapValues { refusal in
+      ClientTraffic.Refusal(
+        count: refusal.count, first: refusal.first.text, last: refusal.last.text,
+        example: SeenRequest(refusal.example, of: id))
+    }
+    counts.signIns.started = use.signIns.started
+    counts.signIns.completed = use.signIns.completed
+    counts.signIns.refreshed = use.signIns.refreshed
+    counts.signIns.withCredentials = use.signIns.withCredentials
+    counts.signIns.withoutCredentials = use.signIns.withoutCredentials
+    counts.signIns.failure = use.signIns.failure
+    counts.signIns.failedAtToken = use.signIns.failedAtToken
+    self.init(id: id, counts)
   }
 }
 

@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Time
 
 /// The facts for the rules of the authorization endpoint: the request, the values parsed from it, and the client.
 ///
@@ -15,6 +16,8 @@ final class AuthorizationContext: FormContext {
   let isRestarted: Bool
   /// The mode in which the rules run: enforce or observe.
   let mode: EnforcementMode
+  /// The current time; `nil` if no rule may depend on it, as for a pushed request.
+  let now: UnixTime?
   /// The client in the policy, or the unlisted one, as it acts for the requested resource; `nil` if the request names no
   /// known client.
   let client: Client?
@@ -31,8 +34,9 @@ final class AuthorizationContext: FormContext {
 
   init(
     request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
-    isRestarted: Bool = false, mode: EnforcementMode = .enforce, unlisted: Client? = nil
+    isRestarted: Bool = false, mode: EnforcementMode = .enforce, now: UnixTime? = nil, unlisted: Client? = nil
   ) {
+    self.now = now
     self.isRestarted = isRestarted
     self.isPushed = isPushed
     self.mode = mode

@@ -1,5 +1,6 @@
 public import OAuth
 public import Policy
+public import Time
 
 /// The decisions. Each is a pure function of a request, the policy, and facts that the caller has looked up.
 public enum Enforcement {}
@@ -19,28 +20,30 @@ extension Enforcement {
   ///   - isRestarted: True if the request comes from a start ticket: the sealed request in the link by which a user
   ///     restarts a sign-in. Errors are then never redirected to the client: a redirect would contain the client's
   ///     `state`, and the user of the link may be another person than the one who began the sign-in.
+  ///   - now: The current time, for a client whose old version is accepted until a date; `nil` if it is not accepted.
   ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
   ///     none.
   public static func decideAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
-    requestWasSealed: Bool = false, isRestarted: Bool = false, unlisted: Client? = nil
+    requestWasSealed: Bool = false, isRestarted: Bool = false, now: UnixTime? = nil, unlisted: Client? = nil
   ) -> DecisionWithFindings<AuthorizationPermit> {
     let isEnforced = requestWasSealed || isPushed || stateIsSealed || unlisted != nil
     let context = AuthorizationContext(
       request: request, policy: policy, stateIsSealed: stateIsSealed, isPushed: isPushed,
       isRestarted: isRestarted,
-      mode: isEnforced ? .enforce : mode(of: request, policy: policy), unlisted: unlisted)
+      mode: isEnforced ? .enforce : mode(of: request, policy: policy), now: now, unlisted: unlisted)
     return runRules(on: context, keepsTrace: false).outcome
   }
 
-  /// Returns the decision of `decideAuthorization`, and the verdict of every rule that ran.
+  /// Returns the decision of `decideAuthorization`, and the verdict of every rule that ran. The old version of an app
+  /// counts as accepted if the policy has a date for it.
   public static func explainAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
   ) -> (outcome: DecisionWithFindings<AuthorizationPermit>, trace: [TraceStep]) {
     runRules(
       on: AuthorizationContext(
         request: request, policy: policy, stateIsSealed: stateIsSealed,
-        mode: stateIsSealed ? .enforce : mode(of: request, policy: policy)), keepsTrace: true)
+        mode: stateIsSealed ? .enforce : mode(of: request, policy: policy), now: assumedTime), keepsTrace: true)
   }
 
   private static func runRules(

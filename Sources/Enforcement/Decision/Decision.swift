@@ -55,6 +55,8 @@ public enum Finding: Sendable, Hashable {
     case plainChallenge = "pkce-plain"
     case localhostRedirect = "redirect-uri-localhost"
     case publicClientSecret = "public-client-secret-ignored"
+    /// The request is one of an old version of the app, without PKCE (`accept_old_version_until`).
+    case oldVersion = "old-version-accepted"
     /// A trusted proxy reported that the client presented a certificate. The gateway's token request to the upstream is
     /// sent without it.
     case clientCertificateDropped = "client-certificate-dropped"

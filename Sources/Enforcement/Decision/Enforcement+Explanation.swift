@@ -78,7 +78,7 @@ extension Enforcement {
   }
 
   /// The time at which assumed codes and tokens are issued and presented.
-  private static let assumedTime: UnixTime = 0
+  static let assumedTime: UnixTime = 0
 
   private static func assumedCode(for request: RedemptionRequest, policy: Policy) -> IssuedCode? {
     let resource = RequestedResource(request.parameters, policy).resource
@@ -89,7 +89,9 @@ extension Enforcement {
     guard let redirectURI = registered ?? onlyOne ?? client.redirectURIs.first,
       let transactionID = TransactionID(bytes: [UInt8](repeating: 0, count: TransactionID.byteCount))
     else { return nil }
-    let needsChallenge = client.pkce == .required || client.profile == .oauth21 && !client.reliesOnNonce
+    let needsChallenge =
+      (client.pkce == .required || client.profile == .oauth21 && !client.reliesOnNonce)
+      && !client.acceptsOldVersion(at: assumedTime)
     let challenge = request.verifier.map { Enforcement.challenge(of: $0.secret.reveal()) }
     let binding = FlowBinding(
       clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: request.redirectURI != nil || onlyOne == nil,

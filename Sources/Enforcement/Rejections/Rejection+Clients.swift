@@ -93,7 +93,9 @@ extension Rejection {
   package static let clientUnauthenticated = Rejection(
     "client-unauthenticated", .invalidClient, 401, .noRedirect, "client authentication required",
     source: "RFC 6749, section 2.3",
-    refused: "A confidential client sent no credentials.",
+    refused: """
+      A confidential client, or the old version of an app (`accept_old_version_until`), sent no credentials.
+      """,
     why: "An identifier without credentials proves nothing.",
     remedy: "Authenticate with HTTP Basic or `client_secret`.")
 

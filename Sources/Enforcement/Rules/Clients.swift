@@ -73,7 +73,8 @@ extension Rule where Context == TokenContext {
     Rule(name: "a confidential client is authenticated", source: "RFC 6749, sections 2.3 and 2.3.1") { context in
       guard let client = context.client else { return .pass }
       if client.kind == .public {
-        return context.authentication?.secret == nil ? .pass : .note(.publicClientSecret)
+        let isUsed = client.acceptOldVersionUntil != nil
+        return context.authentication?.secret == nil || isUsed ? .pass : .note(.publicClientSecret)
       }
       return switch context.authenticationResult {
       case .missing: .refuse(.clientUnauthenticated)

@@ -41,7 +41,8 @@ extension Client {
 extension Rule where Context == AuthorizationContext {
   /// RFC 7636, section 4.4.1; RFC 8252, section 8.1. A policy cannot permit native apps to omit the challenge. Under
   /// the OAuth 2.1 profile, a policy can permit this only to a confidential client that checks the `nonce` of OpenID
-  /// Connect, and only for requests with a `nonce` (OAuth 2.1, section 7.5.1.1).
+  /// Connect, and only for requests with a `nonce` (OAuth 2.1, section 7.5.1.1). Until a date, a policy may accept the old
+  /// version of an app, whose code then needs the secret of the app (`oldVersionAuthenticated`).
   static var challengePresent: Rule {
     Rule(name: "a code challenge is present", source: "RFC 7636, section 4.4.1") { context in
       guard let client = context.client, case .absent = context.challenge else { return .pass }
@@ -52,6 +53,7 @@ extension Rule where Context == AuthorizationContext {
         let mayOmit = client.kind == .confidential && client.reliesOnNonce
         if mayOmit, client.pkce != .required, context.parameters[.nonce] != nil { return .pass }
       }
+      if let now = context.now, client.acceptsOldVersion(at: now) { return .note(.oldVersion) }
       return .refuse(.challengeMissing)
     }
   }
@@ -89,6 +91,18 @@ extension Rule where Context == TokenContext {
 }
 
 extension Rule where Context == RedemptionContext {
+  /// A code without a challenge of a public client that needs PKCE belongs to the old version of an app
+  /// (`accept_old_version_until`). Nothing binds such a code to the app but its secret, as before there was a gateway, so
+  /// a request without credentials is refused. Credentials that the gateway holds are not used for it, because no verifier
+  /// proves the client (invariant `I-credentials`): the upstream compares those of the request.
+  static var oldVersionAuthenticated: Rule {
+    Rule(name: "the old version of an app authenticates", source: "invariant I-credentials") { context in
+      let client = context.request.client
+      guard client.kind == .public, client.pkce == .required, context.code.challenge == nil else { return .pass }
+      return context.request.authentication.method == .none ? .refuse(.clientUnauthenticated) : .note(.oldVersion)
+    }
+  }
+
   /// RFC 7636, section 4.6. The challenge method is that of the authorization request. A malformed verifier does not
   /// match any challenge. A verifier for a code without a challenge is refused, because an attacker may have removed
   /// the challenge from the authorization request (RFC 9700, section 4.8.2).

@@ -53,6 +53,11 @@ public struct RefreshPermit: Sendable {
   public let upstream: UpstreamTokenRequest
   /// True if the gateway seals the refresh token of the response to the client.
   public let sealsRefreshToken: Bool
+  /// True if the request has no credentials, and the gateway sends none for it.
+  public var lacksCredentials: Bool {
+    guard case .identifier = credentials else { return false }
+    return authentication.method == .none
+  }
   /// True if the presented refresh token is not sealed, but the next one of this client will be. The upstream issued
   /// the presented token before the gateway was installed (`raw_refresh_until`).
   public var isAdopted: Bool { grant == nil && sealsRefreshToken }
@@ -64,6 +69,7 @@ public struct RefreshPermit: Sendable {
   /// The resource of the grant; `nil` if it has none.
   public let resource: Resource?
   let credentials: UpstreamCredentials
+  let authentication: ClientAuthentication
   let parameters: FormParameters
 
   /// Returns the request that revokes a token of the grant at the upstream (RFC 7009, section 2.1).
@@ -120,8 +126,11 @@ extension Enforcement {
   }
 
   /// Decides the use of a token that the gateway did not seal: an upstream token of a confidential client that
-  /// authenticates to the upstream, or a token that was issued before the gateway was installed. The request to the
-  /// upstream never contains credentials that the gateway holds (invariant `I-credentials`).
+  /// authenticates to the upstream, or a token that was issued before the gateway was installed.
+  ///
+  /// The request to the upstream contains credentials that the gateway holds in one case only: a public client without
+  /// credentials presents a token from before the gateway. Its new version has no secret any more, and the upstream binds
+  /// the token to the id, as it did before (invariant `I-credentials`).
   private static func decideUnsealed(
     _ request: RefreshRequest, policy: Policy, acceptsUnsealed: Bool
   ) -> DecisionWithFindings<RefreshPermit> {
@@ -135,7 +144,9 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.resourceNotGranted)), findings: [])
     }
     let permit = permit(
-      request, token: request.token, grant: nil, resource: nil, mayUseHeldCredentials: false, policy: policy)
+      request, token: request.token, grant: nil, resource: nil,
+      mayUseHeldCredentials: acceptsUnsealed && client.kind == .public && request.authentication.method == .none,
+      policy: policy)
     return DecisionWithFindings(decision: .forward(permit), findings: [])
   }
 
@@ -174,7 +185,7 @@ extension Enforcement {
         sealsRefreshToken: sealsRefreshToken),
       sealsRefreshToken: sealsRefreshToken,
       rotates: grant != nil && request.client.kind == .public, resource: resource, credentials: credentials,
-      parameters: request.parameters)
+      authentication: request.authentication, parameters: request.parameters)
   }
 }
 

@@ -63,11 +63,16 @@ enum UpstreamCredentials: Sendable {
   ///   - client: The client.
   ///   - authentication: The credentials that the client presented.
   ///   - isProven: True if the identity of the client is proven: by its secret, by the verifier, or by a token that is
-  ///     sealed to it. Only then are credentials that the gateway holds used.
+  ///     sealed to it. Only then are credentials that the gateway holds used, except for refresh tokens from before the
+  ///     gateway (``Enforcement/decideRefresh(_:opened:policy:now:)``).
   init(client: Client, authentication: ClientAuthentication, isProven: Bool) {
-    if isProven, let secret = client.upstream.clientSecret, client.upstream.authentication != .none {
+    let presents = client.presentsUpstreamCredentials && authentication.method != .none
+    if presents, client.mode == .observe {
+      // An observed client depends on nothing that the policy says about it.
+      self = .presented(authentication)
+    } else if isProven, let secret = client.upstream.clientSecret, client.upstream.authentication != .none {
       self = .held(client.upstream, secret)
-    } else if client.presentsUpstreamCredentials, authentication.method != .none {
+    } else if presents {
       self = .presented(authentication)
     } else {
       self = .identifier(client.upstream.clientID)
@@ -126,10 +131,12 @@ extension Client {
   /// too. The client then has the same id there, and no separate secret for the gateway. Such a separate secret must
   /// never be sent upstream.
   ///
-  /// For a public client, the property is true only if the gateway holds the upstream secret of this client. The secret
-  /// of any other public client proves nothing (RFC 8252, section 8.5) and is not forwarded.
+  /// For a public client, the property is true only if the gateway holds the upstream secret of this client, if the client
+  /// is observed, or if the policy accepts its old version. The secret of any other public client proves nothing (RFC
+  /// 8252, section 8.5) and is not forwarded.
   var presentsUpstreamCredentials: Bool {
     self.upstream.clientID == self.id && self.secret == nil
-      && (self.kind == .confidential || self.upstream.clientSecret != nil)
+      && (self.kind == .confidential || self.upstream.clientSecret != nil || self.mode == .observe
+        || self.acceptOldVersionUntil != nil)
   }
 }

@@ -88,7 +88,7 @@ struct AuthorizationEndpoint {
       if let reply = await beginWithPushedRequest(outcome) { return reply }
     }
     let outcome = Enforcement.decideAuthorization(
-      request, policy: intercepted.policy, stateIsSealed: false, unlisted: unlisted(request))
+      request, policy: intercepted.policy, stateIsSealed: false, now: intercepted.now, unlisted: unlisted(request))
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
@@ -112,7 +112,7 @@ struct AuthorizationEndpoint {
     let outcome = Enforcement.decideAuthorization(
       // The gateway sealed the ticket that contained the request, so the request is enforced in every mode.
       original, policy: intercepted.policy, stateIsSealed: false, requestWasSealed: true, isRestarted: true,
-      unlisted: unlisted(original))
+      now: intercepted.now, unlisted: unlisted(original))
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
       return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionNoLongerValid)))

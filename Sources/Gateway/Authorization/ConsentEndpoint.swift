@@ -105,7 +105,8 @@ struct ConsentEndpoint {
     intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
       original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, requestWasSealed: true,
-      isRestarted: ticket.isRestarted, unlisted: intercepted.unlistedClient(original.parameters[.clientID]))
+      isRestarted: ticket.isRestarted, now: ticket.isPushed ? nil : intercepted.now,
+      unlisted: intercepted.unlistedClient(original.parameters[.clientID]))
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
       return intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionNoLongerValid))

@@ -60,6 +60,18 @@ struct TokenRefresher {
     return result
   }
 
+  /// Returns the response to the client for a response of the upstream without tokens, or with tokens that the gateway does
+  /// not manage.
+  ///
+  /// If the upstream requires a secret for a refresh token from before the gateway, and neither the app nor the gateway has
+  /// it, the user has to sign in again. `invalid_client` would say that the app is not permitted at all.
+  private func relay(_ received: InterceptedRequest.ReceivedTokenResponse) -> Response {
+    if permit.isAdopted, permit.lacksCredentials, case .error(.invalidClient, _) = received.parsed {
+      return intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed))
+    }
+    return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
+  }
+
   /// Refreshes a token that may be used more than once. The presented token stays valid; the new token has a later
   /// expiry.
   ///
@@ -68,9 +80,7 @@ struct TokenRefresher {
     switch await requestTokens() {
     case .failure(let failure): return intercepted.tokenFailure(failure)
     case .success(let received):
-      guard case .tokens(let members) = received.parsed else {
-        return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
-      }
+      guard case .tokens(let members) = received.parsed else { return relay(received) }
       if let withheld = await withheld(members, grant) { return withheld }
       guard let grant else {
         return intercepted.tokenResponse(intercepted.naming(permit.scopeForResponse, in: members))
@@ -157,7 +167,7 @@ struct TokenRefresher {
           // The earlier request may have used the token up, and may still get its response until its lease ends.
           return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
         }
-        return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
+        return relay(received)
       }
       if let withheld = await withheld(members, grant) {
         if isReserved { await held.remove() }
