@@ -106,18 +106,25 @@ extension StatusPage {
     case .ready where client.notObservable > 0:
       say(.adviceReadyGaps, ["count": "\(figures.number(client.notObservable))"])
     case .ready: say(.readyToEnforce)
-    case .notReady:
-      say(
-        .adviceNotReady,
-        [
-          "rules":
-            "\((client.rules.map { "\($0.rule) (\($0.requests))" } + client.problems).joined(separator: ", "))"
-        ])
+    case .notReady: say(.adviceNotReady, ["rules": reasons(client)])
     case .notSeen: say(.notSeen)
     case .notListed: say(client.isTurnedAway ? .adviceTurnedAway : .adviceNotListed)
     case .enforced where client.problems.isEmpty: say(.enforced)
-    case .enforced: "\(say(.enforced)); \(client.problems.joined(separator: ", "))"
+    case .enforced: "\(say(.enforced)); \(problems(of: client))"
     }
+  }
+
+  /// The rules and the problems for which a client is not ready.
+  private func reasons(_ client: ClientReadiness) -> HTML {
+    let rules = client.rules.map { "\($0.rule) (\($0.requests))" }.joined(separator: ", ")
+    if client.problems.isEmpty { return "\(rules)" }
+    return rules.isEmpty ? problems(of: client) : "\(rules), \(problems(of: client))"
+  }
+
+  /// The problems of a client, which are English in every language.
+  private func problems(of client: ClientReadiness) -> HTML {
+    let text = client.problems.joined(separator: ", ")
+    return inEnglish == nil ? "\(text)" : "<span lang=\"en\">\(text)</span>"
   }
 
   private func refusedPart(_ client: ClientReadiness) -> HTML? {
