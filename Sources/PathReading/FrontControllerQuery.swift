@@ -26,7 +26,7 @@ struct FrontControllerQuery {
   ]
   /// The maximum number of routes in a query. No legitimate request has more. The limit is low because each route is
   /// read in all ways in which a path is read.
-  static let maximumRoutes = 16
+  static let maximumRoutes = 12
 
   /// The name of a parameter from which a program may read a route.
   struct RouteName: Sendable {

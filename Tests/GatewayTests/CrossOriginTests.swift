@@ -61,7 +61,9 @@ struct CrossOriginTests {
 
   @Test("I-observe: while a client is observed, the server answers a preflight request of an origin that is not listed")
   func observedPreflight() async throws {
-    let fields: Headers = ["Access-Control-Allow-Origin": "https://spa.example", "Access-Control-Allow-Headers": "x-spa"]
+    let fields: Headers = [
+      "Access-Control-Allow-Origin": "https://spa.example", "Access-Control-Allow-Headers": "x-spa",
+    ]
     func preflight(_ gateway: GatewayFixture, _ target: String, method: String = "POST") async throws -> Response {
       gateway.upstream.script { $0.method == "OPTIONS" ? Response(status: 204, headers: fields) : nil }
       return try await gateway.send(

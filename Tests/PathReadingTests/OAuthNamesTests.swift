@@ -116,7 +116,8 @@ struct OAuthNamesTests {
       #"{"grant_type":"password","username":"a"}"#, #" { "a" : {"b":[1,{}]}, "Grant_Type" : null }"#,
       #"{"gr\u0061nt_type":"x"}"#, #"{'grant_type':'x'}"#, "{grant_type:1}", #"{"client_id":1,"response_type":2}"#,
       #"{"a":"\"","grant_type":1}"#, "{\0\"\0g\0r\0a\0n\0t\0_\0t\0y\0p\0e\0\"\0:\01\0}\0",
-      #"{"client_id":"a","request_uri":"urn:x"}"#, #"{"gr\x61nt_type":"x"}"#, "{/*'*/\"grant_type\":1}", "/*{*/{'grant_type':1}",
+      #"{"client_id":"a","request_uri":"urn:x"}"#, #"{"gr\x61nt_type":"x"}"#, "{/*'*/\"grant_type\":1}",
+      "/*{*/{'grant_type':1}",
       "//'\n{\"grant_type\":1}", "#{\r{\"grant_type\":1}", "{/**/grant_type/*:*/:1}",
     ])
   func json(_ body: String) {

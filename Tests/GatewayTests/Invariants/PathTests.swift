@@ -182,7 +182,7 @@ struct PathTests {
     }
   }
 
-  @Test("I-path: a listed login page that gets the parameters of the sign-in has the rules of the authorization endpoint")
+  @Test("I-path: a listed login page that gets the parameters has the rules of the authorization endpoint")
   func loginPage() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { $0.path == "/login" ? Response(status: 200, body: Array("page".utf8)) : nil }
@@ -226,12 +226,14 @@ struct PathTests {
     }
   }
 
-  @Test("I-path: a listed login page that gets the parameters belongs to the client that they name, and an observed one passes")
+  @Test("I-path: a listed login page passes the parameters of an observed client")
   func loginPageOfObservedClient() async throws {
     let policy = try FixturePolicy.with { $0.edit("n2") { $0.enforcement.mode = .observe } }
     try await GatewayFixture.run(policy) { gateway in
       gateway.upstream.script { $0.path == "/login" ? Response(status: 200, body: Array("page".utf8)) : nil }
-      let query: Form = ["client_id": "n2", "response_type": "code", "redirect_uri": "com.example.n2:/cb", "state": "s"]
+      let query: Form = [
+        "client_id": "n2", "response_type": "code", "redirect_uri": "com.example.n2:/cb", "state": "s",
+      ]
       let page = try await gateway.get(query.added(to: "/login"))
       #expect(page.status == 200)
       let posted = try await gateway.post("/login", query)
