@@ -3,12 +3,14 @@ public import Time
 /// The legacy authorization server (`upstream:` in the policy file).
 public struct UpstreamSettings: Sendable {
   /// The scheme, host and port of the server. For a Unix socket, `http://localhost`, or `https://` and the name in the
-  /// server's certificate: the gateway sends this host in the `Host` field.
+  /// server's certificate.
   public var origin: Origin
   /// The Unix-domain socket on which the server listens: an absolute path, or `@` and a name in the abstract namespace;
   /// `nil` if the server has an IP address.
   public var unixSocket: String?
   /// The other servers of `urls`, in their order. They have the scheme of `origin`, and the gateway sends them the same
+  /// The value of `Host` in requests; `nil` if the policy does not set it. Use `effectiveHost` instead.
+  public var host: UpstreamHost?
   /// `Host`.
   public var otherServers: [UpstreamServer] = []
   /// The rule by which the gateway chooses one of several addresses; `nil` (default) for the first that accepts
@@ -149,7 +151,7 @@ public struct UpstreamSettings: Sendable {
         "urls", .list(urlForm, minimumCount: 1),
         """
         The URLs of several servers that share their accounts and codes, all http or all https, in place of `url`. All \
-        get the host of the first as `Host`, and with https its name as the server name; at most 16 addresses are used
+        get the same `Host`, and with https the name of the first as the server name; at most 16 addresses are used
         """,
         default: "`url` alone"),
       .customReader(
@@ -158,6 +160,15 @@ public struct UpstreamSettings: Sendable {
         """
         The choice of one of several addresses. `none`: that with the fewest requests in progress; `address`: one that \
         follows from the client's address; any other word, such as `JSESSIONID`: the address that set the cookie with \
+      .customReader(
+        "host",
+        .any([.choice(["origin", "upstream"]), .text("a host, with a port if needed", pattern: "^[^/?#@ ]+$")]),
+        """
+        `Host` in requests to the server. `origin`: the public host, that of `gateway.origin`; `upstream`: the host of \
+        `url`; any other text: this host. Frameworks compare it with the hosts that they are configured for and with \
+        `Origin`. The certificate and the server name of TLS follow `url`
+        """,
+        default: "`origin` for http and Unix sockets without `tls`, `upstream` for https"),
         this name, for servers that keep sessions in memory
         """,
         default: "required with several `urls`; otherwise the first address that accepts connections"),

@@ -112,6 +112,7 @@ enum ComparedSettings {
     "url": { .text($0.url) },
     "urls": { .list($0.servers.map(\.url)) },
     "affinity": { .text($0.affinity.map(text)) },
+    "host": { .text(text($0.effectiveHost)) },
     "failure_statuses": { .list($0.failureStatuses.map(String.init)) },
     "parameters": { .list($0.parameters.sorted()) },
     "response_parameters": { .list($0.responseParameters) },
@@ -126,6 +127,19 @@ enum ComparedSettings {
   ]
 
   private static func text(_ affinity: AddressAffinity) -> String {
+  private static func entries(of errors: UpstreamErrors) -> [String] {
+    (errors.words.map { "\($0.key): \($0.value.rawValue)" } + errors.byStatus.map { "\($0.key): \($0.value.rawValue)" })
+      .sorted()
+  }
+
+  private static func text(_ host: UpstreamHost) -> String {
+    switch host {
+    case .origin: "origin"
+    case .upstream: "upstream"
+    case .name(let name): name
+    }
+  }
+
     switch affinity {
     case .none: "none"
     case .clientAddress: "address"

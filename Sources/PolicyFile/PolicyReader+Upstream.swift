@@ -18,6 +18,7 @@ private struct UpstreamDraft: SectionDraft {
       "urls": { $2.servers = $0.upstreamServers($1) },
       "affinity": { $2.settings.affinity = $0.addressAffinity($1) },
       "failure_statuses": { $2.settings.failureStatuses = $0.failureStatuses($1) },
+      "host": { $2.settings.host = $0.upstreamHost($1) },
       "health_check": { $2.settings.healthCheck = $0.healthCheck($1) },
       "kind": { reader, field, _ in reader.checkKind(field) },
       "endpoints": { $2.settings.endpoints = $0.endpoints($1, $2.settings.endpoints) },

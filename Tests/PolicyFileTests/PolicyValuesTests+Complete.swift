@@ -90,6 +90,7 @@ extension PolicyValuesTests {
         token: /token
         revocation: /revoke
         introspection: /introspect
+      host: Id.Example.com:8443
         pushed_authorization: /par
         device_authorization: /device
         registration: /register

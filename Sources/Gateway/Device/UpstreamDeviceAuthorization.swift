@@ -64,6 +64,6 @@ struct UpstreamDeviceAuthorization {
 
   private func address(of url: MetadataURL) -> String? {
     UpstreamDeviceAnswer.address(
-      of: url, gateway: intercepted.policy.gateway.origin, upstream: intercepted.policy.upstream.origin)
+      of: url, gateway: intercepted.policy.gateway.origin, upstream: intercepted.policy.upstream)
   }
 }

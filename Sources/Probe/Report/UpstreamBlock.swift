@@ -42,6 +42,12 @@ package struct UpstreamBlock: Sendable {
     var lines = ["upstream:"]
     if let preset { lines.append("  kind: \(preset.kind)") }
     lines.append("  url: \(YAMLText.quoted(report.options.target.origin.description))")
+    // The default depends on the scheme (`UpstreamSettings.effectiveHost`).
+    switch (seen.host, report.options.target.origin.scheme) {
+    case (.publicOnly?, .https): lines.append("  host: origin")
+    case (.upstreamOnly?, .http): lines.append("  host: upstream")
+    default: break
+    }
     if let authorities = report.authorities { lines += ["  tls:", "    ca: \(YAMLText.quoted(authorities))"] }
     lines += endpointLines
     lines += authenticationLines + pkceLines
