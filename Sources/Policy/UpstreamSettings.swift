@@ -56,9 +56,9 @@ public struct UpstreamSettings: Sendable {
   /// True if the server understands PKCE. The gateway then sends a code challenge of its own for every sign-in. The
   /// gateway never forwards the client's challenge. Default: false.
   public var usesPKCE: Bool
-  /// True if the gateway sends the `client_secret` of clients in the body, false if in the `Authorization` field. A
-  /// client may set another form. Default: false.
-  public var authenticatesInBody = false
+  /// The form in which the gateway sends the `client_secret` of clients. A client may set another form. Default: HTTP
+  /// Basic.
+  public var authentication = UpstreamClient.SecretForm.basic
   /// The rules by which the gateway changes scopes for the server; `nil` for none.
   public var scopes: ScopeRules?
   /// The names of parameters of authorization and token requests that the gateway forwards in addition to those of
@@ -253,8 +253,13 @@ public struct UpstreamSettings: Sendable {
         """
       ),
       .choice(
-        "authentication", \.authenticatesInBody, false: "basic", true: "post",
-        "The form in which the gateway sends the `client_secret` of a client that has no `authentication` of its own"),
+        "authentication", \.authentication,
+        """
+        The form in which the gateway sends the `client_secret` of a client that has no `authentication` of its own. \
+        `basic`: form-encoded (RFC 6749, section 2.3.1); `basic_raw`: as it is, for servers that do not decode a secret with \
+        `+`, `/`, `=` or `%` (RFC 7617); `post`: in the body
+        """
+      ),
       .customReader(
         "scopes", .section("scopes"), "The changes that the gateway makes to the scope of a request for the server",
         default: "none"),

@@ -111,6 +111,8 @@ package struct Observations: Sendable {
   package var tokenError: TokenReaction?
   package var tokenGET: TokenReaction?
   package var basic: Authentication?
+  /// HTTP Basic without form encoding; `nil` if it was not tried.
+  package var basicRaw: Authentication?
   package var post: Authentication?
   /// True if the client needs no secret.
   package var worksWithoutSecret: Bool?
@@ -146,8 +148,6 @@ package struct Observations: Sendable {
 }
 
 extension Observations {
-  /// True if a sign-in works with PKCE parameters, as far as the probe has seen: the server answers an authorization
-  /// request with a challenge like one without, or issued a code for one, and the token endpoint does not refuse a verifier.
   /// The hosts in `Host` with which a server answers.
   package enum Hosts: Sendable {
     /// That of its URL and the public one, with the same result.
@@ -156,6 +156,8 @@ extension Observations {
     case upstreamOnly
   }
 
+  /// True if a sign-in works with PKCE parameters, as far as the probe has seen: the server answers an authorization
+  /// request with a challenge like one without, or issued a code for one, and the token endpoint does not refuse a verifier.
   package var acceptsChallenge: Bool {
     guard verifierParameter != false else { return false }
     if let challenge { return challenge == .ignored }

@@ -94,11 +94,12 @@ package struct UpstreamBlock: Sendable {
   }
 
   private var authenticationLines: [String] {
-    let presetValue = preset?.settings.authenticatesInBody
-    if seen.basic == .accepted { return presetValue == true ? ["  authentication: basic"] : [] }
-    if seen.post == .accepted { return presetValue == true ? [] : ["  authentication: post"] }
+    let presetValue = preset?.settings.authentication
+    if seen.basic == .accepted { return presetValue == .post ? ["  authentication: basic"] : [] }
+    if seen.post == .accepted { return presetValue == .post ? [] : ["  authentication: post"] }
+    if seen.basicRaw == .accepted { return ["  authentication: basic_raw"] }
     guard preset == nil, report.options.clientSecret != nil || report.options.clientID == nil else { return [] }
-    return ["  # TODO: not tested: `basic` (default) or `post`.", "  authentication: basic"]
+    return ["  # TODO: not tested: `basic` (default), `basic_raw` or `post`.", "  authentication: basic"]
   }
 
   private var pkceLines: [String] {
