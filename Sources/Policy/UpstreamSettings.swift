@@ -1,3 +1,4 @@
+import OAuth
 public import Time
 
 /// The legacy authorization server (`upstream:` in the policy file).
@@ -69,6 +70,9 @@ public struct UpstreamSettings: Sendable {
   public var responseParameters: [String] = []
   /// The maximum number of connections of the process to the server. Default: 1,024.
   public var maxConnections = 1_024
+  /// The OAuth error that the server means by a word, a number or a status of its own in an answer of its token endpoint
+  /// (`UpstreamErrors`). Default: none.
+  public var errors = UpstreamErrors()
   /// The `reserved_connections` of the policy; `nil` if the policy does not set it. Use `reservedConnections` instead.
   public var configuredReservedConnections: Int?
   /// The maximum age of a connection. After its current request, an older connection is closed. Default: 1 hour.
@@ -285,6 +289,15 @@ public struct UpstreamSettings: Sendable {
         "Connections to the server, for the whole process"),
       .number(
         "reserved_connections", \.configuredReservedConnections, .number(0...999_999),
+      .customReader(
+        "errors",
+        .mapping(keys: "words or statuses", pattern: "^.{1,128}$", of: .choice(UpstreamErrors.codes.map(\.rawValue))),
+        """
+        The OAuth errors that the server means by words of its own, such as `OAuthException: invalid_grant`, in answers of \
+        its token endpoint. A word is the whole text or number of any member of `error`, `errors` or `fault`; a status from \
+        400 to 500, such as `400: invalid_grant`, counts where no word is known (RFC 6749, section 5.2)
+        """,
+        default: "none; the gateway knows many words for a dead code or token"),
         """
         The part of `max_connections` that is reserved for the OAuth endpoints, so that a flood of other requests \
         cannot keep users from signing in

@@ -116,6 +116,7 @@ enum ComparedSettings {
     "failure_statuses": { .list($0.failureStatuses.map(String.init)) },
     "parameters": { .list($0.parameters.sorted()) },
     "response_parameters": { .list($0.responseParameters) },
+    "errors": { .list(entries(of: $0.errors)) },
     "upgrades": { .list($0.upgrades.sorted()) },
     "strip_headers": { .list($0.strippedHeaders) },
     "keep_headers": { .list($0.keptHeaders) },

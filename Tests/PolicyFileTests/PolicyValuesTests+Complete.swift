@@ -115,6 +115,7 @@ extension PolicyValuesTests {
       connect_timeout: 250ms
       response_timeout: 2m
       tcp_keepalive: 5m
+      errors: { OAuthException: invalid_grant, 190: invalid_client, 400: invalid_request }
       tcp_user_timeout: 40s
       upgrades: websocket
       strip_headers: [X-Badge, x-sso2-*]

@@ -116,6 +116,8 @@ struct PolicyValuesTests {
     #expect(web.scopes?.defaultScope?.text == "profile")
     #expect(upstream.parameters == ["audience", "tenant"])
     #expect(upstream.responseParameters == ["realmId", "accounts-server"])
+    #expect(upstream.errors.words == ["OAuthException": .invalidGrant, "190": .invalidClient])
+    #expect(upstream.errors.byStatus == [400: .invalidRequest])
     #expect(upstream.maxConnections == 64)
     #expect(upstream.connectTimeout == 250)
     #expect(upstream.responseTimeout == 120_000)
