@@ -219,6 +219,7 @@ enum ComparedSettings {
     "redirect_uris": { .list($0.redirectURIs.map(\.text)) },
     "grants": { .list($0.grants.map(\.rawValue).sorted()) },
     "secret": { .secret($0.secret) },
+    "schemes": { .list($0.listedSchemes.isEmpty ? [$0.enforcement.schemes.rawValue] : $0.listedSchemes) },
   ]
 
   static let upstreamClient: Of<UpstreamClient> = [
