@@ -9,9 +9,9 @@ public struct UpstreamSettings: Sendable {
   /// The Unix-domain socket on which the server listens: an absolute path, or `@` and a name in the abstract namespace;
   /// `nil` if the server has an IP address.
   public var unixSocket: String?
-  /// The other servers of `urls`, in their order. They have the scheme of `origin`, and the gateway sends them the same
   /// The value of `Host` in requests; `nil` if the policy does not set it. Use `effectiveHost` instead.
   public var host: UpstreamHost?
+  /// The other servers of `urls`, in their order. They have the scheme of `origin`, and the gateway sends them the same
   /// `Host`.
   public var otherServers: [UpstreamServer] = []
   /// The rule by which the gateway chooses one of several addresses; `nil` (default) for the first that accepts
@@ -22,8 +22,10 @@ public struct UpstreamSettings: Sendable {
   /// The place where the gateway replaces the code of an authorization response with a sealed code. Default: in the
   /// server's response, before the gateway forwards it.
   public var callback: CallbackMode
-  /// The prefixes of the paths that the gateway forwards. If empty (default), it forwards all paths.
-  public var passPrefixes: [String] = []
+  /// The prefixes of the paths that the gateway forwards; none if empty. Default: all paths.
+  public var passPrefixes = UpstreamSettings.everyPath
+  /// The value of `passPrefixes` that forwards all paths.
+  public static let everyPath = ["/"]
   /// The paths that resemble an endpoint path but are not endpoints, such as `/oauth/token_key`. `*` matches one
   /// segment that consists of letters, digits and a few other characters (`NotEndpointPattern`).
   public var notEndpoints: [String] = []
@@ -68,11 +70,11 @@ public struct UpstreamSettings: Sendable {
   /// The names of parameters of authorization responses that the client gets in addition to those of the gateway, in
   /// the order in which it gets them (`ResponseParameters`). Default: none.
   public var responseParameters: [String] = []
-  /// The maximum number of connections of the process to the server. Default: 1,024.
-  public var maxConnections = 1_024
   /// The OAuth error that the server means by a word, a number or a status of its own in an answer of its token endpoint
   /// (`UpstreamErrors`). Default: none.
   public var errors = UpstreamErrors()
+  /// The maximum number of connections of the process to the server. Default: 1,024.
+  public var maxConnections = 1_024
   /// The `reserved_connections` of the policy; `nil` if the policy does not set it. Use `reservedConnections` instead.
   public var configuredReservedConnections: Int?
   /// The maximum age of a connection. After its current request, an older connection is closed. Default: 1 hour.
@@ -159,12 +161,6 @@ public struct UpstreamSettings: Sendable {
         """,
         default: "`url` alone"),
       .customReader(
-        "affinity",
-        .any([.choice(["none", "address"]), .text("the name of a cookie", pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]),
-        """
-        The choice of one of several addresses. `none`: that with the fewest requests in progress; `address`: one that \
-        follows from the client's address; any other word, such as `JSESSIONID`: the address that set the cookie with \
-      .customReader(
         "host",
         .any([.choice(["origin", "upstream"]), .text("a host, with a port if needed", pattern: "^[^/?#@ ]+$")]),
         """
@@ -173,6 +169,12 @@ public struct UpstreamSettings: Sendable {
         `Origin`. The certificate and the server name of TLS follow `url`
         """,
         default: "`origin` for http and Unix sockets without `tls`, `upstream` for https"),
+      .customReader(
+        "affinity",
+        .any([.choice(["none", "address"]), .text("the name of a cookie", pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]),
+        """
+        The choice of one of several addresses. `none`: that with the fewest requests in progress; `address`: one that \
+        follows from the client's address; any other word, such as `JSESSIONID`: the address that set the cookie with \
         this name, for servers that keep sessions in memory
         """,
         default: "required with several `urls`; otherwise the first address that accepts connections"),
@@ -195,8 +197,11 @@ public struct UpstreamSettings: Sendable {
         "Accepts `callback: network` with a server that does not understand PKCE", default: "not accepted"),
       .paths(
         "pass", \.passPrefixes,
-        "Path prefixes that the gateway forwards to the server; it answers 404 for all other paths; `/` is every path",
-        default: "all paths are forwarded"),
+        """
+        Path prefixes that the gateway forwards to the server; it answers 404 for all other paths. An empty list forwards \
+        none, and `/` is every path
+        """,
+        default: "`/`"),
       .paths(
         "not_endpoints", \.notEndpoints,
         "Exact paths that resemble an endpoint but are none, such as `/oauth/token_key`; `*` matches one segment",
@@ -284,11 +289,6 @@ public struct UpstreamSettings: Sendable {
         does not know (RFC 6749, section 4.1.2)
         """,
         default: "none"),
-      .number(
-        "max_connections", \.maxConnections, .number(1...1_000_000),
-        "Connections to the server, for the whole process"),
-      .number(
-        "reserved_connections", \.configuredReservedConnections, .number(0...999_999),
       .customReader(
         "errors",
         .mapping(keys: "words or statuses", pattern: "^.{1,128}$", of: .choice(UpstreamErrors.codes.map(\.rawValue))),
@@ -298,6 +298,11 @@ public struct UpstreamSettings: Sendable {
         400 to 500, such as `400: invalid_grant`, counts where no word is known (RFC 6749, section 5.2)
         """,
         default: "none; the gateway knows many words for a dead code or token"),
+      .number(
+        "max_connections", \.maxConnections, .number(1...1_000_000),
+        "Connections to the server, for the whole process"),
+      .number(
+        "reserved_connections", \.configuredReservedConnections, .number(0...999_999),
         """
         The part of `max_connections` that is reserved for the OAuth endpoints, so that a flood of other requests \
         cannot keep users from signing in

@@ -127,7 +127,6 @@ enum ComparedSettings {
     "statuses": { .list($0.statuses.map(String.init)) },
   ]
 
-  private static func text(_ affinity: AddressAffinity) -> String {
   private static func entries(of errors: UpstreamErrors) -> [String] {
     (errors.words.map { "\($0.key): \($0.value.rawValue)" } + errors.byStatus.map { "\($0.key): \($0.value.rawValue)" })
       .sorted()
@@ -141,6 +140,7 @@ enum ComparedSettings {
     }
   }
 
+  private static func text(_ affinity: AddressAffinity) -> String {
     switch affinity {
     case .none: "none"
     case .clientAddress: "address"

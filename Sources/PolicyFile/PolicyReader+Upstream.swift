@@ -18,8 +18,8 @@ private struct UpstreamDraft: SectionDraft {
       "url": { $2.server = $0.upstreamServer($1) },
       "urls": { $2.servers = $0.upstreamServers($1) },
       "affinity": { $2.settings.affinity = $0.addressAffinity($1) },
-      "failure_statuses": { $2.settings.failureStatuses = $0.failureStatuses($1) },
       "host": { $2.settings.host = $0.upstreamHost($1) },
+      "failure_statuses": { $2.settings.failureStatuses = $0.failureStatuses($1) },
       "health_check": { $2.settings.healthCheck = $0.healthCheck($1) },
       "kind": { reader, field, _ in reader.checkKind(field) },
       "endpoints": { $2.settings.endpoints = $0.endpoints($1, $2.settings.endpoints) },
@@ -63,7 +63,9 @@ extension PolicyReader {
     }
     upstream.otherServers = Array((draft.servers ?? []).dropFirst())
     upstream.tls = finishUpstreamTLS(draft.tls, upstream.origin, url)
-    if upstream.passPrefixes.isEmpty { missingPassLocation = SourceLocation(field.key) }
+    if upstream.passPrefixes.contains("/") {
+      missingPassLocation = SourceLocation(fields["pass"]?.node ?? field.key)
+    }
     checkCompletionPaths(upstream, fields, field.key)
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
     if let reserved = upstream.configuredReservedConnections, let field = fields["reserved_connections"],
@@ -188,8 +190,6 @@ extension PolicyReader {
     return names
   }
 
-  fileprivate func upgrades(_ field: Field) -> Set<String> {
-    var protocols: Set<String> = []
   fileprivate func upstreamErrors(_ field: Field) -> UpstreamErrors {
     var errors = UpstreamErrors()
     guard field.node.kind == .mapping else {
@@ -229,6 +229,8 @@ extension PolicyReader {
     return errors
   }
 
+  fileprivate func upgrades(_ field: Field) -> Set<String> {
+    var protocols: Set<String> = []
     for item in list(field, allowsSingleValue: true) {
       guard let name = text(item) else { continue }
       let isToken = name.utf8.allSatisfy { byte in

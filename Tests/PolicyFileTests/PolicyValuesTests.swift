@@ -140,8 +140,6 @@ struct PolicyValuesTests {
     #expect(upstream.tls?.serverName == "legacy.example.com")
   }
 
-  @Test("A health check reaches the policy")
-  func healthCheck() throws {
   @Test("The words and hosts of `host` reach the policy")
   func upstreamHost() throws {
     let values: [(String, UpstreamHost)] = [
@@ -163,6 +161,8 @@ struct PolicyValuesTests {
     #expect(client.enforcement.schemes == policy.enforcement.defaults.schemes)
   }
 
+  @Test("A health check reaches the policy")
+  func healthCheck() throws {
     let check = try #require(try Self.load(Self.complete).policy?.upstream.healthCheck)
     var expected = HealthCheckSettings()
     expected.path = "/health"

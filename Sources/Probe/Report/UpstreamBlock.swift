@@ -55,9 +55,12 @@ package struct UpstreamBlock: Sendable {
       lines.append("  state_limit: \(limit)")
     }
     let pages = seen.pagePaths.map { YAMLText.quoted($0) }
-    lines.append("  # TODO: the paths that browsers need, such as the login page. `/` is every path.")
+    lines += [
+      "  # TODO: all path prefixes that browsers and apps need, such as the login page and its files. In observe mode, every",
+      "  # path passes, and the log names those that are missing here.",
+    ]
     if !pages.isEmpty { lines.append("  # The probe was redirected to \(pages.joined(separator: ", ")).") }
-    lines.append("  pass: [/]")
+    lines.append("  pass: [\(pages.joined(separator: ", "))]")
     // A listed page can complete a stolen code that it repeats, so a guess is only a comment.
     if preset == nil {
       lines += [
