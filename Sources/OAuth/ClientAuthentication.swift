@@ -1,3 +1,5 @@
+import Cryptography
+
 /// The client id and the credentials in a request at an endpoint that clients call directly (RFC 6749, section 2.3).
 public struct ClientAuthentication: Sendable {
   /// The method by which a client authenticates.
@@ -18,6 +20,8 @@ public struct ClientAuthentication: Sendable {
   public let method: Method
   /// The client secret in the request; `nil` if the request has none, or an empty one.
   public let secret: Secret?
+  /// The secret in HTTP Basic without form decoding, if it differs (`BasicCredentials.rawPassword`); otherwise `nil`.
+  private let rawSecret: Secret?
   /// The value of `Authorization` as sent, for an upstream that verifies the credentials; `nil` if the method is not
   /// `basic`.
   public let authorizationHeader: Secret?
@@ -40,7 +44,8 @@ public struct ClientAuthentication: Sendable {
     guard let header = authorization.first, let credentials = credentials.first else {
       guard let id = body[.clientID] else { return nil }
       let method: Method = hasAssertion ? .assertion : bodySecret == nil ? .none : .post
-      return ClientAuthentication(clientID: ClientID(id), method: method, secret: bodySecret, authorizationHeader: nil)
+      return ClientAuthentication(
+        clientID: ClientID(id), method: method, secret: bodySecret, rawSecret: nil, authorizationHeader: nil)
     }
 
     let basic = try credentials.get()
@@ -49,10 +54,24 @@ public struct ClientAuthentication: Sendable {
     // An empty secret authenticates nothing, so the request only has a client id.
     guard !basic.password.isEmpty else {
       return ClientAuthentication(
-        clientID: ClientID(basic.user), method: .none, secret: nil, authorizationHeader: nil)
+        clientID: ClientID(basic.user), method: .none, secret: nil, rawSecret: nil, authorizationHeader: nil)
     }
     return ClientAuthentication(
-      clientID: ClientID(basic.user), method: .basic, secret: basic.password, authorizationHeader: header)
+      clientID: ClientID(basic.user), method: .basic, secret: basic.password, rawSecret: basic.rawPassword,
+      authorizationHeader: header)
+  }
+
+  /// Returns true if the request has this secret, with or without form encoding of HTTP Basic. Both readings belong to one
+  /// request, so they are one guess for the limits.
+  ///
+  /// The time depends on the lengths only.
+  public func matches(_ expected: Secret) -> Bool {
+    guard let secret else { return false }
+    let bytes = Array(expected.reveal().utf8)
+    let isEqual = constantTimeEqual(Array(secret.reveal().utf8), bytes)
+    guard let rawSecret else { return isEqual }
+    let isEqualRaw = constantTimeEqual(Array(rawSecret.reveal().utf8), bytes)
+    return isEqual || isEqualRaw
   }
 }
 

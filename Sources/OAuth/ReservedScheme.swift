@@ -28,7 +28,7 @@ enum ReservedScheme {
     soap.beeps soldat spiffe spotify ssb ssh starknet steam stun stuns submit svn swh swid swidpath tag taler
     teamspeak teapot teapots tel teliaeid telnet tftp things thismessage thzp tip tn3270 tool turn turns tv udp
     unreal upn upt urn ut2004 uuid-in-package v-event vbs vbscript vemmi ventrilo ves videotex view-source vnc
-    vscode vscode-insiders vsls w3 wais wasm wasm-js wbs web+ap web3 webcal webtransport wpid ws wss wtai
+    vsls w3 wais wasm wasm-js wbs web+ap web3 webcal webtransport wpid ws wss wtai
     wyciwyg xcon xcon-userid xfire xftp xmlrpc.beep xmlrpc.beeps xmpp xri ymsgr z39.50 z39.50r z39.50s
     """
 }

@@ -123,6 +123,8 @@ public final class EndpointMatcher: Sendable {
   private let ownPath: OwnPath
   /// The prefixes of `upstream.pass`: one element for each spelling of each prefix.
   private let passPrefixes: [(text: [UInt8], spelling: CanonicalPath)]
+  /// True if every path is forwarded.
+  private let passesEveryPath: Bool
   private let notEndpoints: [NotEndpointPattern]
   private let signInPages: [[UInt8]]
 
@@ -130,11 +132,11 @@ public final class EndpointMatcher: Sendable {
   /// - Parameters:
   ///   - ownPath: The path under which the gateway has its own endpoints: one segment between two slashes.
   ///   - paths: Returns the paths of an endpoint. Those under `ownPath` belong to the gateway itself.
-  ///   - passPrefixes: The prefixes of the paths that are forwarded, such as `/static/`; empty to forward every path.
+  ///   - passPrefixes: The prefixes of the paths that are forwarded, such as `/static/`; `nil` to forward every path.
   ///   - notEndpoints: The paths that only resemble an endpoint path, such as `/oauth/token_key`.
   ///   - signInPages: The paths of the pages that complete sign-ins, such as `/login`.
   public init(
-    ownPath: String, paths: (Endpoint) -> [String], passPrefixes: [String] = [], notEndpoints: [String] = [],
+    ownPath: String, paths: (Endpoint) -> [String], passPrefixes: [String]? = nil, notEndpoints: [String] = [],
     signInPages: [String] = []
   ) {
     let ownPath = OwnPath(ownPath)
@@ -163,7 +165,8 @@ public final class EndpointMatcher: Sendable {
       path.names.count == 2 && path.names[0].text == PathReading.wellKnown.text ? path.names[1] : nil
     }
     lengths = entries.reduce(0) { $0 | EndpointMatcher.bit(ofLength: $1.path.count) }
-    self.passPrefixes = passPrefixes.flatMap { prefix in
+    passesEveryPath = passPrefixes == nil
+    self.passPrefixes = (passPrefixes ?? []).flatMap { prefix in
       let text = Array(prefix.utf8)
       var budget = PathVariants.Budget()
       let spellings = PathVariants.texts(of: text, within: &budget) ?? []
@@ -212,7 +215,7 @@ public final class EndpointMatcher: Sendable {
       if commonFirstLetters & ~found == 0, !query.isEmpty, mayBeCompleted(path, found, by: query) {
         check.mayContainRoute = true
       }
-      if !isSuspicious, !check.mayContainRoute, passPrefixes.isEmpty {
+      if !isSuspicious, !check.mayContainRoute, passesEveryPath {
         match = check.oauthNames.indicateOAuthQuery ? unlisted(path, check.oauthNames) : .notEndpoint
       }
     }
@@ -243,7 +246,7 @@ public final class EndpointMatcher: Sendable {
     if let endpoint = glance.endpoint { return leadsToEndpoint(query, at: path) ? .ambiguous : .exact(endpoint) }
     guard !EndpointMatcher.isTooComplex(path) else {
       // Only all spellings together can show that a path is under a prefix of `upstream.pass`.
-      return isSuspicious || passPrefixes.isEmpty ? .ambiguous : .notPassed
+      return isSuspicious || passesEveryPath ? .ambiguous : .notPassed
     }
 
     let bytes = [UInt8](copying: path)
@@ -487,9 +490,9 @@ public final class EndpointMatcher: Sendable {
     return false
   }
 
-  /// True if each spelling of the path is under a prefix of `upstream.pass`, or if the policy has no such prefix.
+  /// True if each spelling of the path is under a prefix of `upstream.pass`, or if every path is forwarded.
   private func isUnderPassPrefix(_ path: [UInt8], _ texts: [[UInt8]]) -> Bool {
-    guard !passPrefixes.isEmpty else { return true }
+    guard !passesEveryPath else { return true }
     return passPrefixes.contains { EndpointMatcher.lies(path, under: $0.text) }
       && EndpointMatcher.lie(texts, under: passPrefixes)
   }

@@ -12,6 +12,9 @@ public struct ClientSettings: Sendable {
   /// The registered redirect URIs. A request must match one of them byte for byte, except that a native app may use
   /// another port in a loopback URI (RFC 8252, section 7.3) and, if the policy permits it, in a `localhost` URI.
   public var redirectURIs: [RedirectURI]
+  /// The private-use schemes of the client that need not satisfy the rule of `enforcement`. Only the checks of the policy
+  /// file use them. Default: none.
+  public var listedSchemes: [String] = []
   /// The grants that the client may use. Default: authorization code and refresh token.
   public var grants: Set<GrantType> = [.authorizationCode, .refreshToken]
   /// The response modes that the client may request. Default: `query`.
@@ -171,6 +174,15 @@ public struct ClientSettings: Sendable {
         """,
         default: "none"),
       .customReader("upstream", .section("client_upstream"), "Its identity at the upstream", default: "itself"),
-    ] + EnforcementSettings.settings.map { $0.nested(at: \.enforcement) }
+      .customReader(
+        "schemes",
+        .any([.choice(SchemeRule.allCases.map(\.rawValue)), .list(.text("private-use schemes"), minimumCount: 1)]),
+        """
+        The rule for private-use schemes, as in `enforcement`, or the schemes of this app that need not satisfy it, such as \
+        `[cursor, msal0c1d]`: other apps may use such names, too
+        """,
+        default: "that of `enforcement`"),
+    ]
+      + EnforcementSettings.settings.filter { $0.key != "schemes" }.map { $0.nested(at: \.enforcement) }
   ) { ClientSettings() }
 }

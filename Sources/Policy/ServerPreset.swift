@@ -49,7 +49,7 @@ public struct ServerPreset: Sendable {
     settings.endpoints = EndpointPaths(
       authorization: [authorization], token: [token], revocation: revocation.map { [$0] } ?? [],
       introspection: introspection.map { [$0] } ?? [])
-    settings.authenticatesInBody = secretInBody
+    settings.authentication = secretInBody ? .post : .basic
     return settings
   }
 }

@@ -6,10 +6,31 @@ public struct UpstreamClient: Sendable {
   public enum Authentication: String, Sendable, CaseIterable {
     /// The secret is in the `Authorization` field, with the Basic scheme.
     case basic
+    /// As `basic`, but id and secret are not form-encoded: for servers that do not decode them (RFC 7617).
+    case basicRaw = "basic_raw"
     /// The secret is in the body, as `client_secret`, together with `client_id`.
     case post
     /// The gateway sends no secret.
     case none
+  }
+
+  /// The forms that a server may have for all clients (`upstream.authentication`).
+  public enum SecretForm: String, Sendable, CaseIterable {
+    /// As ``Authentication/basic``.
+    case basic
+    /// As ``Authentication/basicRaw``.
+    case basicRaw = "basic_raw"
+    /// As ``Authentication/post``.
+    case post
+
+    /// The form of a client that has none of its own.
+    public var authentication: Authentication {
+      switch self {
+      case .basic: .basic
+      case .basicRaw: .basicRaw
+      case .post: .post
+      }
+    }
   }
 
   /// The redirect URI that the gateway sends to the upstream.
@@ -61,7 +82,8 @@ public struct UpstreamClient: Sendable {
         default: "the same id"),
       .customReader("client_secret", .section("secret"), "The secret that the gateway holds for it", default: "none"),
       .choice(
-        "authentication", \.authentication, "The form in which the gateway sends the `client_secret`",
+        "authentication", \.authentication,
+        "The form in which the gateway sends the `client_secret`, as in `upstream`; `none`: it sends no secret",
         default: "with a secret that of `upstream.authentication`, else `none`"),
       .customReader(
         "redirect_uri", .text("`callback`, `requested`, a URI"),

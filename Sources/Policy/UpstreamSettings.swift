@@ -1,13 +1,16 @@
+import OAuth
 public import Time
 
 /// The legacy authorization server (`upstream:` in the policy file).
 public struct UpstreamSettings: Sendable {
   /// The scheme, host and port of the server. For a Unix socket, `http://localhost`, or `https://` and the name in the
-  /// server's certificate: the gateway sends this host in the `Host` field.
+  /// server's certificate.
   public var origin: Origin
   /// The Unix-domain socket on which the server listens: an absolute path, or `@` and a name in the abstract namespace;
   /// `nil` if the server has an IP address.
   public var unixSocket: String?
+  /// The value of `Host` in requests; `nil` if the policy does not set it. Use `effectiveHost` instead.
+  public var host: UpstreamHost?
   /// The other servers of `urls`, in their order. They have the scheme of `origin`, and the gateway sends them the same
   /// `Host`.
   public var otherServers: [UpstreamServer] = []
@@ -19,8 +22,10 @@ public struct UpstreamSettings: Sendable {
   /// The place where the gateway replaces the code of an authorization response with a sealed code. Default: in the
   /// server's response, before the gateway forwards it.
   public var callback: CallbackMode
-  /// The prefixes of the paths that the gateway forwards. If empty (default), it forwards all paths.
-  public var passPrefixes: [String] = []
+  /// The prefixes of the paths that the gateway forwards; none if empty. Default: all paths.
+  public var passPrefixes = UpstreamSettings.everyPath
+  /// The value of `passPrefixes` that forwards all paths.
+  public static let everyPath = ["/"]
   /// The paths that resemble an endpoint path but are not endpoints, such as `/oauth/token_key`. `*` matches one
   /// segment that consists of letters, digits and a few other characters (`NotEndpointPattern`).
   public var notEndpoints: [String] = []
@@ -54,9 +59,9 @@ public struct UpstreamSettings: Sendable {
   /// True if the server understands PKCE. The gateway then sends a code challenge of its own for every sign-in. The
   /// gateway never forwards the client's challenge. Default: false.
   public var usesPKCE: Bool
-  /// True if the gateway sends the `client_secret` of clients in the body, false if in the `Authorization` field. A
-  /// client may set another form. Default: false.
-  public var authenticatesInBody = false
+  /// The form in which the gateway sends the `client_secret` of clients. A client may set another form. Default: HTTP
+  /// Basic.
+  public var authentication = UpstreamClient.SecretForm.basic
   /// The rules by which the gateway changes scopes for the server; `nil` for none.
   public var scopes: ScopeRules?
   /// The names of parameters of authorization and token requests that the gateway forwards in addition to those of
@@ -65,6 +70,9 @@ public struct UpstreamSettings: Sendable {
   /// The names of parameters of authorization responses that the client gets in addition to those of the gateway, in
   /// the order in which it gets them (`ResponseParameters`). Default: none.
   public var responseParameters: [String] = []
+  /// The OAuth error that the server means by a word, a number or a status of its own in an answer of its token endpoint
+  /// (`UpstreamErrors`). Default: none.
+  public var errors = UpstreamErrors()
   /// The maximum number of connections of the process to the server. Default: 1,024.
   public var maxConnections = 1_024
   /// The `reserved_connections` of the policy; `nil` if the policy does not set it. Use `reservedConnections` instead.
@@ -149,9 +157,18 @@ public struct UpstreamSettings: Sendable {
         "urls", .list(urlForm, minimumCount: 1),
         """
         The URLs of several servers that share their accounts and codes, all http or all https, in place of `url`. All \
-        get the host of the first as `Host`, and with https its name as the server name; at most 16 addresses are used
+        get the same `Host`, and with https the name of the first as the server name; at most 16 addresses are used
         """,
         default: "`url` alone"),
+      .customReader(
+        "host",
+        .any([.choice(["origin", "upstream"]), .text("a host, with a port if needed", pattern: "^[^/?#@ ]+$")]),
+        """
+        `Host` in requests to the server. `origin`: the public host, that of `gateway.origin`; `upstream`: the host of \
+        `url`; any other text: this host. Frameworks compare it with the hosts that they are configured for and with \
+        `Origin`. The certificate and the server name of TLS follow `url`
+        """,
+        default: "`origin` for http and Unix sockets without `tls`, `upstream` for https"),
       .customReader(
         "affinity",
         .any([.choice(["none", "address"]), .text("the name of a cookie", pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]),
@@ -180,8 +197,11 @@ public struct UpstreamSettings: Sendable {
         "Accepts `callback: network` with a server that does not understand PKCE", default: "not accepted"),
       .paths(
         "pass", \.passPrefixes,
-        "Path prefixes that the gateway forwards to the server; it answers 404 for all other paths; `/` is every path",
-        default: "all paths are forwarded"),
+        """
+        Path prefixes that the gateway forwards to the server; it answers 404 for all other paths. An empty list forwards \
+        none, and `/` is every path
+        """,
+        default: "`/`"),
       .paths(
         "not_endpoints", \.notEndpoints,
         "Exact paths that resemble an endpoint but are none, such as `/oauth/token_key`; `*` matches one segment",
@@ -242,8 +262,13 @@ public struct UpstreamSettings: Sendable {
         """
       ),
       .choice(
-        "authentication", \.authenticatesInBody, false: "basic", true: "post",
-        "The form in which the gateway sends the `client_secret` of a client that has no `authentication` of its own"),
+        "authentication", \.authentication,
+        """
+        The form in which the gateway sends the `client_secret` of a client that has no `authentication` of its own. \
+        `basic`: form-encoded (RFC 6749, section 2.3.1); `basic_raw`: as it is, for servers that do not decode a secret with \
+        `+`, `/`, `=` or `%` (RFC 7617); `post`: in the body
+        """
+      ),
       .customReader(
         "scopes", .section("scopes"), "The changes that the gateway makes to the scope of a request for the server",
         default: "none"),
@@ -264,6 +289,15 @@ public struct UpstreamSettings: Sendable {
         does not know (RFC 6749, section 4.1.2)
         """,
         default: "none"),
+      .customReader(
+        "errors",
+        .mapping(keys: "words or statuses", pattern: "^.{1,128}$", of: .choice(UpstreamErrors.codes.map(\.rawValue))),
+        """
+        The OAuth errors that the server means by words of its own, such as `OAuthException: invalid_grant`, in answers of \
+        its token endpoint. A word is the whole text or number of any member of `error`, `errors` or `fault`; a status from \
+        400 to 500, such as `400: invalid_grant`, counts where no word is known (RFC 6749, section 5.2)
+        """,
+        default: "none; the gateway knows many words for a dead code or token"),
       .number(
         "max_connections", \.maxConnections, .number(1...1_000_000),
         "Connections to the server, for the whole process"),

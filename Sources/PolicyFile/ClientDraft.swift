@@ -39,6 +39,7 @@ final class ClientDraft: SectionDraft {
       "grants": { $0.readGrants($1, $2) },
       "secret": { $2.settings.secret = $0.secret($1) },
       "upstream": { $0.readClientUpstream($1, $2) },
+      "schemes": { $0.readSchemes($1, $2) },
     ])
 
   /// True if the entry has no redirect URI, not even an invalid one.

@@ -112,9 +112,11 @@ enum ComparedSettings {
     "url": { .text($0.url) },
     "urls": { .list($0.servers.map(\.url)) },
     "affinity": { .text($0.affinity.map(text)) },
+    "host": { .text(text($0.effectiveHost)) },
     "failure_statuses": { .list($0.failureStatuses.map(String.init)) },
     "parameters": { .list($0.parameters.sorted()) },
     "response_parameters": { .list($0.responseParameters) },
+    "errors": { .list(entries(of: $0.errors)) },
     "upgrades": { .list($0.upgrades.sorted()) },
     "strip_headers": { .list($0.strippedHeaders) },
     "keep_headers": { .list($0.keptHeaders) },
@@ -124,6 +126,19 @@ enum ComparedSettings {
     "path": { .text($0.path) },
     "statuses": { .list($0.statuses.map(String.init)) },
   ]
+
+  private static func entries(of errors: UpstreamErrors) -> [String] {
+    (errors.words.map { "\($0.key): \($0.value.rawValue)" } + errors.byStatus.map { "\($0.key): \($0.value.rawValue)" })
+      .sorted()
+  }
+
+  private static func text(_ host: UpstreamHost) -> String {
+    switch host {
+    case .origin: "origin"
+    case .upstream: "upstream"
+    case .name(let name): name
+    }
+  }
 
   private static func text(_ affinity: AddressAffinity) -> String {
     switch affinity {
@@ -205,6 +220,7 @@ enum ComparedSettings {
     "redirect_uris": { .list($0.redirectURIs.map(\.text)) },
     "grants": { .list($0.grants.map(\.rawValue).sorted()) },
     "secret": { .secret($0.secret) },
+    "schemes": { .list($0.listedSchemes.isEmpty ? [$0.enforcement.schemes.rawValue] : $0.listedSchemes) },
   ]
 
   static let upstreamClient: Of<UpstreamClient> = [

@@ -202,7 +202,7 @@ extension PolicyReader {
     guard let field = draft.upstream.fields.valid("authentication") else { return }
     let authentication = draft.upstream.settings.authentication
     switch authentication {
-    case .basic, .post:
+    case .basic, .basicRaw, .post:
       if !draft.upstream.hasClientSecret {
         error(
           .missingSecret, field.node,

@@ -163,6 +163,12 @@ extension PolicyReader {
     settings.redirectURIs = draft.redirectURIs.map(\.value)
     settings.upstream = draft.upstream.settings(
       for: id, authentication: defaultAuthentication)
+    if settings.upstream.authentication == .basicRaw, settings.upstream.clientID.rawValue.contains(":") {
+      error(
+        .conflict, draft.node,
+        "\(draft.title) cannot have `authentication: basic_raw`, because a colon ends the id in HTTP Basic; use `basic` or "
+          + "`post`")
+    }
     if settings.mode == .observe, settings.application == .native {
       nativeClientInObserveMode = nativeClientInObserveMode ?? id
     }
@@ -170,5 +176,5 @@ extension PolicyReader {
   }
 
   /// The authentication of clients at the upstream, if their own settings do not name one.
-  var defaultAuthentication: UpstreamClient.Authentication { upstream?.authenticatesInBody ?? false ? .post : .basic }
+  var defaultAuthentication: UpstreamClient.Authentication { upstream?.authentication.authentication ?? .basic }
 }

@@ -28,9 +28,11 @@ extension PolicyReader {
     for field in fields.all {
       for path in field.texts {
         guard let owner = owners.updateValue(field.name, forKey: path), owner != field.name else { continue }
+        let isQueryChoice = Set([owner, field.name]) == ["authorization", "token"]
         error(
           .duplicateValue, field.node,
-          "path \(quoted(path)) is both `\(owner)` and `\(field.name)`; a path is one endpoint")
+          "path \(quoted(path)) is both `\(owner)` and `\(field.name)`; a path is one endpoint"
+            + (isQueryChoice ? ", so give a server that chooses the endpoint by the query a path for each" : ""))
       }
     }
     if preset.authorization.isEmpty, fields["authorization"] == nil {
@@ -81,7 +83,12 @@ extension PolicyReader {
     var known: Set<String> = []
     for item in list(field, allowsSingleValue: true) {
       guard let path = text(item) else { continue }
-      if let problem = Self.pathProblem(path) {
+      if path.contains("?"), EndpointPaths.table.settings.contains(where: { $0.key == field.name }) {
+        error(
+          .invalidValue, item.node,
+          "`\(field.name)` cannot be \(quoted(path)): the gateway knows endpoints by their path alone; give each endpoint of "
+            + "the server a path of its own, for example by a rewrite rule in front of the server")
+      } else if let problem = Self.pathProblem(path) {
         error(.invalidValue, item.node, "`\(field.name)` cannot be \(quoted(path)); \(problem)")
       } else if !["not_endpoints", "completion_paths"].contains(field.name), path.utf8.contains(UInt8(ascii: "*")) {
         error(

@@ -54,7 +54,7 @@ extension PolicyReader {
         "`localhost: \(rules.localhost.rawValue)` trusts name resolution on the user's machine; have apps use `127.0.0.1` and `[::1]`"
       )
     }
-    if rules.schemes == .minimum, let field = fields.valid("schemes") {
+    if let field = fields.valid("schemes"), field.node.text == SchemeRule.minimum.rawValue {
       warn(
         .minimumSchemes, field.node,
         "`schemes: minimum` accepts schemes that are not a reversed domain name; use `strict`")

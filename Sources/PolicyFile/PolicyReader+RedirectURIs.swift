@@ -3,6 +3,20 @@ import Policy
 import YAML
 
 extension PolicyReader {
+  /// Reads `schemes` of a client: the word of a rule, or a list of schemes that need not satisfy it.
+  func readSchemes(_ field: Field, _ draft: ClientDraft) {
+    guard field.node.kind == .sequence else {
+      if case .text(let word)? = value(field, .choice(SchemeRule.allCases.map(\.rawValue))),
+        let rule = SchemeRule(rawValue: word)
+      {
+        draft.settings.enforcement.schemes = rule
+      }
+      return
+    }
+    draft.settings.listedSchemes = privateSchemes(field, warns: true)
+    reportEmpty(field)
+  }
+
   /// Reads the valid redirect URIs of a client and reports the others.
   func redirectURIs(_ field: Field) -> [ClientDraft.Located<RedirectURI>] {
     var uris: [ClientDraft.Located<RedirectURI>] = []
@@ -69,7 +83,9 @@ extension PolicyReader {
 
   private func lintPrivateUse(_ uri: ClientDraft.Located<RedirectURI>, scheme: String, _ draft: ClientDraft) {
     lintKind(.privateUse, uri, draft)
-    if let problem = uri.value.schemeProblem(draft.rules.schemes == .strict ? .strict : .minimum) {
+    if draft.settings.listedSchemes.contains(scheme) {
+      // `readSchemes(_:_:)` has reported a scheme that another app may use, too.
+    } else if let problem = uri.value.schemeProblem(draft.rules.schemes == .strict ? .strict : .minimum) {
       error(.schemeNotReversed, uri.node, "\(draft.title) cannot use scheme \(quoted(scheme)): \(problem)")
     } else if draft.rules.schemes == .minimum, uri.value.schemeProblem(.strict) != nil {
       warn(

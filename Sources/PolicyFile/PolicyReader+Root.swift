@@ -89,8 +89,8 @@ extension PolicyReader {
     if let location = missingPassLocation {
       report(
         .everythingPassed, .warning, location,
-        "without `pass` every path of the server is reachable, other OAuth endpoints and consoles too; list the prefixes "
-          + "that browsers need, or write `pass: [/]`")
+        "without `pass`, or with `/` in it, every path of the server is reachable, other OAuth endpoints and consoles too; "
+          + "list the prefixes that browsers need, or write `pass: []`")
     }
     if let location = missingCompletionLocation {
       report(

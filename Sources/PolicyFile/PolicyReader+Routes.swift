@@ -88,7 +88,7 @@ extension PolicyReader {
           .conflict, .error, location,
           "prefix \(name) lies below \(quoted(endpoint.path)), where the gateway lets no request pass; use another prefix"
         )
-      } else if !passed.isEmpty, !passed.contains(where: { $0.starts(with: prefix) || prefix.starts(with: $0) }) {
+      } else if !passed.contains(where: { $0.starts(with: prefix) || prefix.starts(with: $0) }) {
         report(
           .conflict, .error, location,
           "no request under prefix \(name) passes, because `pass` of `upstream` does not have it; add it there, or remove "

@@ -92,6 +92,29 @@ extension PolicyReader {
     return url.origin
   }
 
+  /// Reads `host`: a word, or a host with a port if needed.
+  func upstreamHost(_ field: Field) -> UpstreamHost? {
+    guard let text = text(field) else { return nil }
+    switch text {
+    case "origin": return .origin
+    case "upstream": return .upstream
+    default: break
+    }
+    let name = text.lowercased()
+    // With either scheme, because an origin does not write the default port of its scheme.
+    let isHost = ["http://", "https://"].contains { scheme in
+      (try? URLText(parsing: scheme + name)).map { $0.origin.authority == name } ?? false
+    }
+    guard isHost else {
+      error(
+        .invalidValue, field.node,
+        "`host` cannot be \(quoted(text)); use `origin`, `upstream`, or a host such as `id.example.com` or "
+          + "`id.example.com:8443`")
+      return nil
+    }
+    return .name(name)
+  }
+
   func addressAffinity(_ field: Field) -> AddressAffinity? {
     guard let text = text(field) else { return nil }
     switch text {

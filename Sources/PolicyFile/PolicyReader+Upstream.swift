@@ -1,3 +1,4 @@
+import OAuth
 import Policy
 import YAML
 
@@ -17,6 +18,7 @@ private struct UpstreamDraft: SectionDraft {
       "url": { $2.server = $0.upstreamServer($1) },
       "urls": { $2.servers = $0.upstreamServers($1) },
       "affinity": { $2.settings.affinity = $0.addressAffinity($1) },
+      "host": { $2.settings.host = $0.upstreamHost($1) },
       "failure_statuses": { $2.settings.failureStatuses = $0.failureStatuses($1) },
       "health_check": { $2.settings.healthCheck = $0.healthCheck($1) },
       "kind": { reader, field, _ in reader.checkKind(field) },
@@ -24,6 +26,7 @@ private struct UpstreamDraft: SectionDraft {
       "scopes": { $2.settings.scopes = $0.scopes($1) },
       "parameters": { $2.settings.parameters = $0.parameters($1) },
       "response_parameters": { $2.settings.responseParameters = $0.responseParameters($1) },
+      "errors": { $2.settings.errors = $0.upstreamErrors($1) },
       "upgrades": { $2.settings.upgrades = $0.upgrades($1) },
       "strip_headers": { $2.settings.strippedHeaders = $0.headerGlobs($1) },
       "keep_headers": { $2.settings.keptHeaders = $0.headerGlobs($1) },
@@ -60,7 +63,9 @@ extension PolicyReader {
     }
     upstream.otherServers = Array((draft.servers ?? []).dropFirst())
     upstream.tls = finishUpstreamTLS(draft.tls, upstream.origin, url)
-    if upstream.passPrefixes.isEmpty { missingPassLocation = SourceLocation(field.key) }
+    if upstream.passPrefixes.contains("/") {
+      missingPassLocation = SourceLocation(fields["pass"]?.node ?? field.key)
+    }
     checkCompletionPaths(upstream, fields, field.key)
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
     if let reserved = upstream.configuredReservedConnections, let field = fields["reserved_connections"],
@@ -183,6 +188,45 @@ extension PolicyReader {
         "`response_parameters` has \(names.count) names; use at most \(ResponseParameters.maximumCount)")
     }
     return names
+  }
+
+  fileprivate func upstreamErrors(_ field: Field) -> UpstreamErrors {
+    var errors = UpstreamErrors()
+    guard field.node.kind == .mapping else {
+      error(
+        .wrongType, field.node,
+        "`errors` must be a mapping of words to OAuth errors, such as `{ OAuthException: invalid_grant }`, not "
+          + withArticle(field.node.kind))
+      return errors
+    }
+    let codes = UpstreamErrors.codes.map(\.rawValue)
+    for entry in field.node.entries {
+      guard let word = entry.key.text else { continue }
+      guard !word.isEmpty, word.utf8.count <= UpstreamErrors.maximumLength else {
+        error(
+          .invalidValue, entry.key,
+          "`errors` cannot hold \(quoted(word)); use words of 1 to \(UpstreamErrors.maximumLength) bytes")
+        continue
+      }
+      // The gateway answers 429 as such, because it says nothing about the code or token.
+      guard word != "429" else {
+        error(
+          .invalidValue, entry.key, "`errors` cannot hold `429`, which says nothing about the code or token; remove it")
+        continue
+      }
+      guard let text = text(Field(name: word, key: entry.key, node: entry.value)) else { continue }
+      guard codes.contains(text), let code = OAuthErrorCode(rawValue: text) else {
+        error(.invalidValue, entry.value, "\(quoted(word)) cannot be \(quoted(text)); use \(oneOf(codes))")
+        continue
+      }
+      errors.add(word, code)
+    }
+    if field.node.count > UpstreamErrors.maximumCount {
+      error(
+        .invalidValue, field.node,
+        "`errors` has \(field.node.count) entries; use at most \(UpstreamErrors.maximumCount)")
+    }
+    return errors
   }
 
   fileprivate func upgrades(_ field: Field) -> Set<String> {

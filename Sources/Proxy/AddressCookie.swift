@@ -55,8 +55,9 @@ struct AddressCookie {
   /// Returns the values of the `Set-Cookie` fields to add to a response from the address with this id: one for each that
   /// sets the server's cookie.
   ///
-  /// - Parameter securesCookies: true if `Secure` is added to the cookies of the server.
-  func values(for id: UInt16, _ bytes: Span<UInt8>, _ fields: HeadIndex, securesCookies: Bool) -> [[UInt8]] {
+  func values(
+    for id: UInt16, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ configuration: ProxyConfiguration
+  ) -> [[UInt8]] {
     guard fields.has(.setCookie) else { return [] }
     var values: [[UInt8]] = []
     for field in fields
@@ -66,7 +67,10 @@ struct AddressCookie {
       var value = Array("\(name)=\(padding)\(hex)".utf8)
       let attributes = field.value.drop { bytes[$0] != 0x3b }
       for index in attributes { value.append(bytes[index]) }
-      if securesCookies, !CookieFilter.isSecure(bytes, field.value) { value += Array("; Secure".utf8) }
+      if configuration.securesCookies, !CookieFilter.isSecure(bytes, field.value) { value += Array("; Secure".utf8) }
+      if configuration.dropsForeignCookieDomains {
+        value = CookieFilter.droppingForeignDomains(value.span, 0..<value.count, configuration.cookieHost)
+      }
       values.append(value)
     }
     return values

@@ -56,16 +56,23 @@ public struct ProxyConfiguration: Sendable {
   public var pseudonym = "proofgate"
   /// The `Host` of requests to the upstream.
   public var upstreamAuthority = ""
-  /// The upstream's origin as in a `Location`, e.g. `http://127.0.0.1:9000`.
-  public var upstreamOrigin = ""
+  /// The upstream's origins as in a `Location`, e.g. `http://127.0.0.1:9000`, which become `origin`.
+  public var upstreamOrigins: [String] = []
   /// The host and port of the gateway, as clients use them.
   public var authority = ""
   /// The gateway's origin, which replaces the upstream's in a `Location`.
   public var origin = ""
   /// True to drop the upstream's `Alt-Svc`, by which browsers would go around the gateway.
   public var dropsAlternativeServices = false
-  /// Spellings of the gateway's origin with http, which become `origin` in a `Location`.
+  /// Spellings of the gateway's origin with http. The handler is informed of them in a `Location`.
   public var insecureOrigins: [String] = []
+  /// True if `insecureOrigins` become `origin` in a `Location`.
+  public var upgradesInsecureOrigins = false
+  /// The host of the gateway without a port, in lower case. The handler is informed of a `Set-Cookie` whose `Domain` does
+  /// not contain it; not if it is empty.
+  public var cookieHost = ""
+  /// True to drop a `Domain` that does not contain `cookieHost`: browsers would reject the cookie.
+  public var dropsForeignCookieDomains = false
   /// The name of the handler's own cookie, which is never sent upstream and which the upstream cannot set.
   public var handlerCookie = ""
   /// Returns the parameter that some server may read in a cookie with this name; `nil` for any other cookie.

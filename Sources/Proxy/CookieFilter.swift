@@ -129,6 +129,62 @@ public enum CookieFilter {
     return false
   }
 
+  /// Returns the first attribute `Domain` of a `Set-Cookie` value because of which a browser rejects the cookie, with the
+  /// semicolon in front of it: its value does not contain the host (RFC 6265, sections 5.1.3 and 5.3). Returns `nil` without
+  /// one, and if `host` is empty.
+  ///
+  /// - Parameter host: The host to which the browser has sent the request, in lower case and without a port.
+  static func foreignDomain(_ bytes: Span<UInt8>, _ value: Range<Int>, _ host: String) -> Range<Int>? {
+    guard !host.isEmpty else { return nil }
+    var position = value.lowerBound
+    _ = nextPair(bytes, &position, value.upperBound)
+    while position < value.upperBound {
+      let semicolon = position - 1
+      let attribute = nextPair(bytes, &position, value.upperBound)
+      guard isNamed("domain", bytes, attribute), let equals = attribute.first(where: { bytes[$0] == 0x3d }) else {
+        continue
+      }
+      var domain = bytes.trimmed(equals + 1..<attribute.upperBound)
+      // Browsers ignore a period at the beginning and an empty domain (RFC 6265, section 5.2.3).
+      if !domain.isEmpty, bytes[domain.lowerBound] == 0x2e { domain = domain.lowerBound + 1..<domain.upperBound }
+      if !domain.isEmpty, !contains(host, bytes.extracting(domain)) { return semicolon..<attribute.upperBound }
+    }
+    return nil
+  }
+
+  /// True if the host is the domain, or a name under it. An address is under no domain.
+  private static func contains(_ host: String, _ domain: Span<UInt8>) -> Bool {
+    let name = host.utf8
+    guard name.count >= domain.count else { return false }
+    let rest = name.count - domain.count
+    var index = 0
+    for byte in name.dropFirst(rest) {
+      guard byte == domain[index].lowercasedASCII else { return false }
+      index += 1
+    }
+    guard rest > 0 else { return true }
+    let isAddress = name.last?.isDigit == true || name.contains(0x3a)
+    return !isAddress && name.prefix(rest).last == 0x2e
+  }
+
+  /// Returns a `Set-Cookie` value without the attributes that `foreignDomain(_:_:_:)` finds.
+  static func droppingForeignDomains(_ bytes: Span<UInt8>, _ value: Range<Int>, _ host: String) -> [UInt8] {
+    var kept: [UInt8] = []
+    kept.append(copying: bytes.extracting(value))
+    while let dropped = foreignDomain(kept.span, 0..<kept.count, host) { kept.removeSubrange(dropped) }
+    return kept
+  }
+
+  /// Returns a `Set-Cookie` value without each attribute `Domain` because of which a browser would reject the cookie; `nil`
+  /// if there is none.
+  ///
+  /// - Parameter host: The host to which the browser has sent the request, in lower case and without a port.
+  public static func droppingForeignDomains(_ value: String, host: String) -> String? {
+    let bytes = FieldText.encode(value)
+    guard foreignDomain(bytes.span, 0..<bytes.count, host) != nil else { return nil }
+    return FieldText.decode(droppingForeignDomains(bytes.span, 0..<bytes.count, host))
+  }
+
   /// Returns the cookie pair or attribute from `position` to the next semicolon, without blanks at its beginning. Moves
   /// `position` behind the semicolon.
   private static func nextPair(_ bytes: Span<UInt8>, _ position: inout Int, _ end: Int) -> Range<Int> {

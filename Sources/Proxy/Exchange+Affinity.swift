@@ -70,8 +70,7 @@ extension ProxyWorker {
     guard case .cookie(let name) = settings.configuration.affinity else { return [] }
     return input.withSpan { bytes in
       AddressCookie(of: name).values(
-        for: upstream.target.address.id, bytes, responseFields,
-        securesCookies: settings.configuration.securesCookies)
+        for: upstream.target.address.id, bytes, responseFields, settings.configuration)
     }
   }
 }

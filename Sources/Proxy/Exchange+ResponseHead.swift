@@ -41,6 +41,8 @@ extension Exchange {
       answeringAddress = upstream.target.address.id
       cookies = worker.addressCookies(input, of: upstream)
     }
+    let hasForeignDomain = responseFields.has(.setCookie) && hasForeignCookieDomain(input)
+    if hasForeignDomain { worker.handler.found(.foreignCookieDomain, request: clientConnection.reference) }
     // The handler may edit the response to a request with its own cookie (`editPassing`), and needs a value for this.
     if requestHasHandlerCookie {
       var edited = worker.response(from: parsed, input)
@@ -67,13 +69,26 @@ extension Exchange {
       input.consume(parsed.length)
       return try beginFromValue(edited, parsed, head)
     } else {
-      return try beginFromBytes(parsed, input, head, cookies)
+      let dropsDomains = hasForeignDomain && worker.settings.configuration.dropsForeignCookieDomains
+      return try beginFromBytes(parsed, input, head, cookies, dropsCookieDomains: dropsDomains)
+    }
+  }
+
+  /// True if a cookie of the response has a `Domain` because of which browsers reject it.
+  private func hasForeignCookieDomain(_ input: Buffer) -> Bool {
+    let host = worker.settings.configuration.cookieHost
+    return input.withSpan { bytes in
+      for field in responseFields
+      where field.known == .setCookie && CookieFilter.foreignDomain(bytes, field.value, host) != nil {
+        return true
+      }
+      return false
     }
   }
 
   /// Begins a response by rewriting the bytes of its head, without a `Response` value, which would cost time.
   private func beginFromBytes(
-    _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead, _ cookies: [[UInt8]]
+    _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead, _ cookies: [[UInt8]], dropsCookieDomains: Bool
   ) throws(Failure) -> ExchangeState.Event {
     let (fields, settings) = (responseFields, worker.settings)
     let replacements =
@@ -95,7 +110,7 @@ extension Exchange {
       input.withSpan { bytes in
         ResponseRewriter.write(
           parsed, bytes, fields, framingField, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
-          additions, settings, to: sink)
+          additions, dropsCookieDomains: dropsCookieDomains, settings, to: sink)
       }
     }
     if let stream {

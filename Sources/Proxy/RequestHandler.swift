@@ -54,6 +54,9 @@ public protocol RequestHandler: AnyObject {
   /// - Parameter name: the name of the parameter.
   func found(parameterInCookie name: String, client: ClientFacts)
 
+  /// Reports a peculiarity of a passing response.
+  func found(_ finding: ResponseFinding, request: RequestReference)
+
   /// Returns the response that the client gets in place of a withheld one.
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response
 
@@ -112,6 +115,16 @@ extension RequestHandler {
   public func dropped(field name: String, client: ClientFacts) {}
   /// Does nothing.
   public func found(parameterInCookie name: String, client: ClientFacts) {}
+  /// Does nothing.
+  public func found(_ finding: ResponseFinding, request: RequestReference) {}
+}
+
+/// A sign in a response that the upstream does not know its public address. The raw value is the finding in the log.
+public enum ResponseFinding: String, Sendable {
+  /// A URL with the gateway's origin, but http in place of https (`ProxyConfiguration.insecureOrigins`).
+  case insecureLocation = "location-insecure"
+  /// A `Set-Cookie` whose `Domain` does not contain the gateway's host, so that browsers reject the cookie.
+  case foreignCookieDomain = "cookie-domain"
 }
 
 /// A handler that answers each request itself. The proxy calls the functions of this extension only for responses to

@@ -114,11 +114,13 @@ enum ResponseRewriter {
 
   /// Writes the head of a passing response.
   ///
-  /// - Parameter additions: the fields to add; `nil` for none, so that nearly all responses need no array.
+  /// - Parameters:
+  ///   - additions: the fields to add; `nil` for none, so that nearly all responses need no array.
+  ///   - dropsCookieDomains: true if a cookie has a `Domain` that must be dropped.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, _ additions: Additions?,
-    _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
+    dropsCookieDomains: Bool = false, _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
   ) {
     sink.appendStart(status: head.status, bytes, reason: head.reason)
     for index in 0..<fields.count where !fields[index].isNamedByConnection {
@@ -128,6 +130,12 @@ enum ResponseRewriter {
         .http2Settings:
         continue
       case .setCookie where CookieFilter.sets(settings.configuration.handlerCookie, bytes, field.value): continue
+      case .setCookie where dropsCookieDomains:
+        var value = CookieFilter.droppingForeignDomains(bytes, field.value, settings.configuration.cookieHost)
+        if settings.configuration.securesCookies, !CookieFilter.isSecure(bytes, field.value) {
+          value.append(secureAttribute.description)
+        }
+        sink.appendField("Set-Cookie", value)
       case .setCookie where settings.configuration.securesCookies && !CookieFilter.isSecure(bytes, field.value):
         sink.appendField(bytes, name: field.name, value: field.value, suffix: secureAttribute)
       case .strictTransportSecurity where additions?.strictTransport.isEmpty == false: continue
@@ -258,24 +266,68 @@ enum LocationRewriter {
     switch handler.passingLocation(value, in: response, path: path) {
     case .withhold: return .withhold
     case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unencodable
-    case .keep: return replacingOrigin(in: value, configuration).map { .replace($0) } ?? .keep
+    case .keep:
+      guard let replacement = replacement(of: value, configuration) else { return .keep }
+      if replacement.isOfInsecure { handler.found(.insecureLocation, request: response.request) }
+      return replacement.value.map { .replace($0) } ?? .keep
     }
   }
 
-  /// Returns the value with the gateway's origin in place of the upstream's, or of its own with http in place of https;
-  /// `nil` if the URL in the value has another origin.
+  /// A value with the gateway's origin in place of another.
+  struct Replacement {
+    /// The value; `nil` if the field must stay as it is.
+    let value: String?
+    /// True if the URL had the gateway's origin with http in place of https.
+    let isOfInsecure: Bool
+  }
+
+  /// Returns the value with the gateway's origin in place of one of the upstream's, or of its own with http in place of
+  /// https; `nil` if the URL in the value has another origin.
   ///
   /// If the origin were not replaced, a legacy server that builds absolute URLs from its own name would redirect the
   /// browser past the gateway. One that does not know that the browser uses https would send it, with the sealed state and
   /// then the password, over http.
-  static func replacingOrigin(in value: String, _ configuration: ProxyConfiguration) -> String? {
+  static func replacement(of value: String, _ configuration: ProxyConfiguration) -> Replacement? {
     let target = RefreshField.target(of: value)
-    guard
-      let rest = rest(of: target, after: configuration.upstreamOrigin)
-        ?? configuration.insecureOrigins.lazy.compactMap({ rest(of: target, after: $0) }).first
-    else { return nil }
-    return "\(value[..<target.startIndex])\(configuration.origin)\(value[rest...])"
+    // Nearly all redirects are relative, or lead to another site.
+    guard target.first != UInt8(ascii: "/") else { return nil }
+    let isOfInsecure: Bool
+    let end: String.Index
+    if let rest = configuration.upstreamOrigins.lazy.compactMap({ rest(of: target, after: $0) }).first {
+      (end, isOfInsecure) = (rest, false)
+    } else if let rest = configuration.insecureOrigins.lazy.compactMap({ rest(of: target, after: $0) }).first {
+      (end, isOfInsecure) = (rest, true)
+    } else {
+      return nil
+    }
+    guard !isOfInsecure || configuration.upgradesInsecureOrigins else {
+      return Replacement(value: nil, isOfInsecure: true)
+    }
+    return Replacement(
+      value: "\(value[..<target.startIndex])\(configuration.origin)\(value[end...])", isOfInsecure: isOfInsecure)
   }
+
+  /// Replaces origins in the fields that redirect a browser: Location, Refresh and Content-Location.
+  ///
+  /// - Returns: True if a URL had the gateway's origin with http in place of https.
+  static func replaceOrigins(in headers: inout Headers, _ configuration: ProxyConfiguration) -> Bool {
+    var fields = headers.fields
+    var isOfInsecure = false
+    var isChanged = false
+    for (index, field) in fields.enumerated()
+    where locationNames.contains(where: { field.name.isEqualIgnoringCase(to: $0) }) {
+      guard let replacement = replacement(of: field.value, configuration) else { continue }
+      if replacement.isOfInsecure { isOfInsecure = true }
+      guard let value = replacement.value else { continue }
+      fields[index] = Headers.Field(name: field.name, value: value)
+      isChanged = true
+    }
+    if isChanged { headers = Headers(fields) }
+    return isOfInsecure
+  }
+
+  /// The names of the fields that redirect a browser.
+  static let locationNames = ["Location", "Refresh", "Content-Location"]
 
   /// Returns the index in a URL behind its origin; `nil` if it has another origin.
   private static func rest(of target: Substring.UTF8View, after origin: String) -> String.Index? {

@@ -1,6 +1,6 @@
 internal import AccessLog
 internal import ByteText
-import HTTP
+public import HTTP
 import HTTP1
 public import Reactor
 public import TLS
@@ -32,6 +32,13 @@ public final class Upstream {
   init(_ connection: ServerConnection, answeringAddress: UInt16? = nil) {
     self.connection = connection
     self.answeringAddress = answeringAddress
+  }
+
+  /// Replaces the upstream's origins by the gateway's in the fields that redirect a browser, as in a passing response.
+  ///
+  /// - Returns: True if a URL had the gateway's origin with http in place of https.
+  public func replaceOrigins(in headers: inout Headers) -> Bool {
+    LocationRewriter.replaceOrigins(in: &headers, worker.settings.configuration)
   }
 
   /// Sends a request and waits for the head of the response, whose body is then collected, relayed or discarded.

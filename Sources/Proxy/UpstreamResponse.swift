@@ -44,28 +44,11 @@ public final class UpstreamResponse {
 
   /// The values of the fields that redirect a browser: Location, Refresh and Content-Location.
   public var locations: [String] {
-    UpstreamResponse.locationNames.flatMap { head.headers.all($0) }
+    LocationRewriter.locationNames.flatMap { head.headers.all($0) }
   }
 
   /// The values of the `Link` fields.
   public var links: [String] { head.headers.all("Link") }
-
-  /// Returns the head with the gateway's origin in place of the upstream's in each of the `locations`, as in a passing
-  /// response.
-  public func withGatewayOrigin() -> Response {
-    let configuration = clientConnection.worker.settings.configuration
-    var response = head
-    response.headers = Headers(
-      head.headers.fields.map { field in
-        guard UpstreamResponse.locationNames.contains(where: { field.name.isEqualIgnoringCase(to: $0) }),
-          let value = LocationRewriter.replacingOrigin(in: field.value, configuration)
-        else { return field }
-        return Headers.Field(name: field.name, value: value)
-      })
-    return response
-  }
-
-  private static let locationNames = ["Location", "Refresh", "Content-Location"]
 
   deinit {
     // The body was neither read nor relayed, so the connection cannot be reused.

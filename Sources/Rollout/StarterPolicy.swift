@@ -100,8 +100,9 @@ public struct StarterPolicy: Sendable {
       "    authorization: \(YAMLText.quoted(authorization ?? "/authorize"))",
       "    token: \(YAMLText.quoted(token ?? "/token"))",
     ].compactMap(\.self) + completion + [
-      "  # TODO: the paths that browsers need, for example those of the login page. `/` is every path.",
-      "  pass: [/]",
+      "  # TODO: all path prefixes that browsers and apps need, such as the login page and its files. In observe mode, every",
+      "  # path passes, and the log names those that are missing here.",
+      "  pass: []",
       "",
     ] + StarterPolicy.enforcement + [""]
   }

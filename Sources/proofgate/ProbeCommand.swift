@@ -54,7 +54,9 @@ struct ProbeCommand: ParsableCommand {
   )
   var callback: String?
 
-  @Option(help: ArgumentHelp("The public URL of the gateway: test the way around it.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp(
+      "The public URL of the gateway: test the way around it, and the host that the server expects.", valueName: "url"))
   var gateway: String?
 
   @Option(
@@ -118,6 +120,7 @@ struct ProbeCommand: ParsableCommand {
     options.clientID = clientID
     options.redirectURI = redirectURI
     options.scope = scope
+    options.gateway = gateway.flatMap { ProbeTarget(parsing: $0)?.origin }
     options.clientSecret = try clientSecretFile.map { Secret(try read($0, "the file of `--client-secret-file`")) }
     let callbackText = try callback.map { Secret(try read($0, "the file of `--callback`")) }
     let job = ProbeJob(

@@ -78,6 +78,7 @@ struct CheckTests {
     try folder.write("keys", "3f9a01c2 2026-11-21T08:30:00Z short seals\n")
     var policy = try ServedPolicy()
     policy.gateway = "  sealing_keys: { file: keys }"
+    policy.pass = "[/login]"
     let path = try folder.write("policy.yaml", policy.text)
     let outcome = try Program.run("check", path)
     #expect(outcome.code == 1)
@@ -98,6 +99,7 @@ struct CheckTests {
     let folder = try Folder()
     var policy = try ServedPolicy()
     policy.gateway = "  sealing_keys: { file: no-such-file }"
+    policy.pass = "[/login]"
     let path = try folder.write("policy.yaml", policy.text)
     #expect(try Program.run("check", path).code == 2)
     #expect(try Program.run("serve", path).code == 2)

@@ -9,6 +9,8 @@ struct ServedPolicy {
   /// The listener's TLS settings as written in the policy.
   var tls: String?
   var clientType = "public"
+  /// The value of `upstream.pass`.
+  var pass = "[/]"
   var name = "Example Mail"
 
   /// Uses three free ports; no server listens on the upstream's port.
@@ -30,7 +32,7 @@ struct ServedPolicy {
     upstream:
       url: http://127.0.0.1:\(upstreamPort)
       endpoints: { authorization: /authorize, token: /token, revocation: /revoke }
-      pass: [/]
+      pass: \(pass)
       completion_paths: []
     clients:
       - id: com.example.mail

@@ -61,6 +61,7 @@ struct StartTests {
     let folder = try Folder()
     var policy = try ServedPolicy()
     policy.gateway = "  sealing_keys: { file: keys }"
+    policy.pass = "[/login]"
     let path = try folder.write("policy.yaml", policy.text)
     let outcome = try Program.run("serve", "--policy", path)
     #expect(outcome.code == 2)

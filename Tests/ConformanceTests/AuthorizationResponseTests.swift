@@ -243,7 +243,9 @@ struct AuthorizationResponseTests {
     "9700-4.12-no-307: a redirect of another path that would repeat a POST on another site becomes 303",
     arguments: [307, 308])
   func redirectStatusOfPages(status: Int) async throws {
-    let elsewhere = ["https://elsewhere.example/x", "//elsewhere.example/x", "http://gw.example/x", "com.example.x:/"]
+    let elsewhere = [
+      "https://elsewhere.example/x", "//elsewhere.example/x", "http://gw.example:81/x", "com.example.x:/",
+    ]
     let form = "application/x-www-form-urlencoded"
     let types = [form, form.uppercased() + "; charset=UTF-8", "multipart/form-data; boundary=x", "application/json"]
     try await GatewayFixture.run { gateway in
@@ -263,7 +265,7 @@ struct AuthorizationResponseTests {
             #expect(gateway.logLines.last?.contains("post-to-other-origin") == true)
           }
         }
-        for location in ["/next", "https://gw.example/next", "https://gw.example:443/next"] {
+        for location in ["/next", "https://gw.example/next", "https://gw.example:443/next", "http://gw.example/x"] {
           #expect(try await post(location, form, headers).status == status)
         }
       }

@@ -51,7 +51,7 @@ struct ClientAuthenticationTests {
       let code = try await gateway.code("web:2")
       let form = gateway.tokenForm(code, "web:2").without("client_id")
       let wrong = try await gateway.expectRefused(
-        post: "/token", form, ["Authorization": "Basic d2ViOjI6YSBiJWM="], status: 401)
+        post: "/token", form, ["Authorization": "Basic d2ViOjI6YSBiJWM="], status: 400)
       #expect(NativeApp.error(in: wrong) == "invalid_client")
       let right = try await gateway.post("/token", form, ["Authorization": "Basic d2ViJTNBMjphK2IlMjVj"])
       #expect(right.status == 200, "\(right.text)")

@@ -255,7 +255,7 @@ struct ForwardedDeviceTests {
     "An address that belongs neither to the server nor to the gateway never reaches the device",
     arguments: [
       "https://login.example.com/device", "https://gw.example.evil.example/", "https://gw.example:8443/activate",
-      "http://gw.example/activate", "https://evil.example/?https://gw.example/",
+      "http://gw.example:81/activate", "https://evil.example/?https://gw.example/",
     ])
   func otherHost(uri: String) async throws {
     let policy = try Self.policy { $0.edit("tv1") { $0.deviceCompleteURI = true } }
@@ -272,6 +272,22 @@ struct ForwardedDeviceTests {
         #expect(response.status == status)
         #expect(!response.text.contains(uri) && !response.text.contains("verification_uri_complete"))
         #expect(response.headers["X-Proofgate-Rule"] == (status == 502 ? "device-page-elsewhere" : nil))
+      }
+    }
+  }
+
+  @Test("A page at the public host with http, or at the host that the gateway sends, is that of the gateway")
+  func pageOfOwnHost() async throws {
+    for uri in ["http://gw.example/activate", "https://id.internal/activate", "http://id.internal/activate"] {
+      let policy = try Self.policy { $0.upstream.host = uri.contains("internal") ? .name("id.internal") : nil }
+      let body = #"{"device_code":"d1","user_code":"ABC","verification_uri":"\#(uri)"}"#
+      let answer = RawUpstream.Answer.bytes(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      try await GatewayFixture.run(before: answer, policy) { gateway, _ in
+        let response = try await gateway.post(Self.path, ["client_id": "tv1"])
+        #expect(response.status == 200, "\(response.text)")
+        let page = response.text.replacing(#"\/"#, with: "/")
+        #expect(page.contains("https://gw.example/activate") && !page.contains(uri))
       }
     }
   }

@@ -213,6 +213,42 @@ struct TokenRequestTests {
     }
   }
 
+  @Test(
+    "6749-5.2-own-errors: a word, a number or a status that the operator has mapped is this error, and others stay as they are",
+    arguments: [
+      Legacy(
+        400, "application/json", #"{"error":{"message":"Session has expired","type":"OAuthException","code":1}}"#,
+        becomes: 400, "invalid_grant"),
+      Legacy(200, "application/json", #"{"error":"dead"}"#, becomes: 400, "invalid_grant"),
+      Legacy(404, "application/json", #"{"error":"dead"}"#, becomes: 400, "invalid_grant"),
+      Legacy(500, "application/json", #"{"error":"dead"}"#, becomes: 400, "invalid_grant"),
+      Legacy(400, "application/json", #"{"errors":[{"code":190}]}"#, becomes: 400, "invalid_scope"),
+      Legacy(400, "text/plain", "dead", becomes: 400, "invalid_grant"),
+      Legacy(422, "text/html", "<h1>No</h1>", becomes: 400, "invalid_grant"),
+      Legacy(422, "application/json", #"{"error":"quota"}"#, becomes: 400, "invalid_grant"),
+      // A word counts before the status, and the operator's word before the known ones.
+      Legacy(401, "application/json", #"{"error":"invalid_token"}"#, becomes: 503, "temporarily_unavailable"),
+      Legacy(422, "application/json", #"{"error":"dead"}"#, becomes: 400, "invalid_grant"),
+      Legacy(400, "application/json", #"{"error":"Dead"}"#, becomes: 502, "server_error"),
+      Legacy(500, "application/json", #"{"error":"invalid_grant"}"#, becomes: 502, "server_error"),
+      Legacy(429, "application/json", #"{"error":"dead"}"#, becomes: 503, "temporarily_unavailable"),
+      Legacy(502, "application/json", #"{"error":"dead"}"#, becomes: 502, "server_error"),
+    ])
+  func mapped(legacy: Legacy) async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.upstream.errors.add("OAuthException", .invalidGrant)
+      policy.upstream.errors.add("dead", .invalidGrant)
+      policy.upstream.errors.add("190", .invalidScope)
+      policy.upstream.errors.add("422", .invalidGrant)
+      policy.upstream.errors.add("invalid_token", .temporarilyUnavailable)
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      gateway.upstream.script { request in request.path == "/token" ? legacy.response : nil }
+      let response = try await gateway.redeem(try await gateway.code())
+      response.expectTokenError(legacy.expectedStatus, legacy.expectedError)
+    }
+  }
+
   struct Legacy: Sendable, CustomTestStringConvertible {
     let response: Response
     let expectedStatus: Int

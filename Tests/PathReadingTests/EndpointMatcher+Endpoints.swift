@@ -4,7 +4,7 @@ import Policy
 extension EndpointMatcher {
   /// A matcher for the upstream's endpoints, without those of the gateway.
   convenience init(
-    endpoints: EndpointPaths, passPrefixes: [String] = [], notEndpoints: [String] = [], signInPages: [String] = []
+    endpoints: EndpointPaths, passPrefixes: [String]? = nil, notEndpoints: [String] = [], signInPages: [String] = []
   ) {
     self.init(
       ownPath: GatewaySettings.ownPath, paths: { endpoints.paths(of: $0) }, passPrefixes: passPrefixes,

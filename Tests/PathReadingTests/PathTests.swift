@@ -346,6 +346,14 @@ struct PathTests {
     #expect(passing.read(path: "/static" + String(repeating: "/b", count: 65)) == .notPassed)
   }
 
+  @Test("With an empty upstream.pass every path but those of endpoints is 404")
+  func nothingPasses() {
+    let matcher = EndpointMatcher(endpoints: Self.endpoints, passPrefixes: [])
+    for path in ["/", "/login", "/admin/x"] { #expect(matcher.read(path: path) == .notPassed, "\(path)") }
+    #expect(matcher.read(path: "/authorize") == .exact(.authorization))
+    #expect(matcher.read(path: "/.proofgate/callback") == .exact(.otherOwnPath))
+  }
+
   @Test("With upstream.pass every other path is 404, under every reading")
   func passedPrefixes() {
     let matcher = EndpointMatcher(endpoints: Self.endpoints, passPrefixes: ["/login", "/static/", "/index.php"])

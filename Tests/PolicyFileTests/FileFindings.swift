@@ -297,7 +297,8 @@ struct FileFindings {
         )
       ],
       expected: """
-        policy.yaml:8:46: error: path `/oauth` is both `authorization` and `token`; a path is one endpoint
+        policy.yaml:8:46: error: path `/oauth` is both `authorization` and `token`; a path is one endpoint, so \
+        give a server that chooses the endpoint by the query a path for each
         """),
     FindingCase(
       .include,

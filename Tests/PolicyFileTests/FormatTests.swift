@@ -72,6 +72,7 @@ struct FormatTests {
     policies.append(try #require(try PolicyValuesTests.load(FindingCase.base + RouteFindings.complete).policy))
     #expect(Self.unchanged(HealthCheckSettings(), policies.compactMap(\.upstream.healthCheck)) == [])
     #expect(Self.unchanged(RouteSettings(), policies.flatMap(\.routes)) == [])
+    policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.withListedSchemes).policy))
     let clients = policies.flatMap(\.clients.values).map(\.settings)
     #expect(Self.unchanged(GatewaySettings(), policies.map(\.gateway)) == [])
     let tls = policies.compactMap(\.gateway.listeners.last?.tls)

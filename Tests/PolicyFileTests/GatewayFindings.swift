@@ -524,9 +524,20 @@ struct GatewayFindings {
           - { id: mail, type: public, redirect_uris: ['com.example.mail:/cb'] }
         """,
       expected: """
-        policy.yaml:6:1: warning: without `pass` every path of the server is reachable, other OAuth \
-        endpoints and consoles too; list the prefixes that browsers need, or write `pass: [/]` \
-        [everything-passed]
+        policy.yaml:6:1: warning: without `pass`, or with `/` in it, every path of the server is reachable, other OAuth \
+        endpoints and consoles too; list the prefixes that browsers need, or write `pass: []` [everything-passed]
+        """),
+    FindingCase(
+      .everythingPassed,
+      "`/` in `pass`, and a client is enforced",
+      edits: [("url: http://127.0.0.1:9000\n", "url: http://127.0.0.1:9000\n  pass: [/login, /]\n")],
+      clients: """
+        clients:
+          - { id: mail, type: public, redirect_uris: ['com.example.mail:/cb'] }
+        """,
+      expected: """
+        policy.yaml:8:9: warning: without `pass`, or with `/` in it, every path of the server is reachable, other OAuth \
+        endpoints and consoles too; list the prefixes that browsers need, or write `pass: []` [everything-passed]
         """),
     FindingCase(
       .completionPaths,

@@ -4,6 +4,11 @@ extension PolicyValuesTests {
     "url: http://127.0.0.1:9000",
     with: "url: unix:/run/legacy.sock\n  tls: { server_name: legacy.example.com, ca: server-ca.pem }")
 
+  /// The complete policy with a client that lists its schemes.
+  static var withListedSchemes: String {
+    complete.replacing("schemes: strict", with: "schemes: [com.example.mail, cursor]")
+  }
+
   /// A policy with three servers.
   static func withSeveralServers(_ affinity: String) -> String {
     onUnixSocket.replacing(
@@ -85,6 +90,7 @@ extension PolicyValuesTests {
         registrations: off
     upstream:
       url: https://legacy.example.com
+      host: Id.Example.com:8443
       endpoints:
         authorization: [/authorize, /v1/authorize]
         token: /token
@@ -109,6 +115,7 @@ extension PolicyValuesTests {
       scopes: { drop: [openid, offline_access], default: [basic, mail], add: legacy }
       parameters: [audience, tenant]
       response_parameters: [realmId, accounts-server]
+      errors: { OAuthException: invalid_grant, 190: invalid_client, 400: invalid_request }
       max_connections: 64
       reserved_connections: 4
       connect_timeout: 250ms

@@ -86,6 +86,7 @@ struct PolicyValuesTests {
 
     let upstream = policy.upstream
     #expect(upstream.origin.description == "https://legacy.example.com")
+    #expect(upstream.host == .name("id.example.com:8443"))
     #expect(upstream.endpoints.authorization == ["/authorize", "/v1/authorize"])
     #expect(upstream.endpoints.token == ["/token"])
     #expect(upstream.endpoints.revocation == ["/revoke"])
@@ -115,6 +116,8 @@ struct PolicyValuesTests {
     #expect(web.scopes?.defaultScope?.text == "profile")
     #expect(upstream.parameters == ["audience", "tenant"])
     #expect(upstream.responseParameters == ["realmId", "accounts-server"])
+    #expect(upstream.errors.words == ["OAuthException": .invalidGrant, "190": .invalidClient])
+    #expect(upstream.errors.byStatus == [400: .invalidRequest])
     #expect(upstream.maxConnections == 64)
     #expect(upstream.connectTimeout == 250)
     #expect(upstream.responseTimeout == 120_000)
@@ -135,6 +138,27 @@ struct PolicyValuesTests {
     #expect(upstream.url == "unix:/run/legacy.sock")
     #expect(upstream.origin == Origin(scheme: .https, host: "legacy.example.com"))
     #expect(upstream.tls?.serverName == "legacy.example.com")
+  }
+
+  @Test("The words and hosts of `host` reach the policy")
+  func upstreamHost() throws {
+    let values: [(String, UpstreamHost)] = [
+      ("origin", .origin), ("upstream", .upstream), ("id.example.com", .name("id.example.com")),
+      ("id.example.com:443", .name("id.example.com:443")), ("id.example.com:80", .name("id.example.com:80")),
+      ("'[::1]:9000'", .name("[::1]:9000")),
+    ]
+    for (text, expected) in values {
+      let policy = Self.complete.replacing("host: Id.Example.com:8443", with: "host: \(text)")
+      #expect(try #require(try Self.load(policy).policy).upstream.host == expected, "\(text)")
+    }
+  }
+
+  @Test("The schemes that a client lists reach the policy, and its rule stays that of the policy")
+  func listedSchemes() throws {
+    let policy = try #require(try Self.load(Self.withListedSchemes).policy)
+    let client = try #require(policy.clients[ClientID("com.example.mail")]).settings
+    #expect(client.listedSchemes == ["com.example.mail", "cursor"])
+    #expect(client.enforcement.schemes == policy.enforcement.defaults.schemes)
   }
 
   @Test("A health check reaches the policy")

@@ -53,7 +53,7 @@ struct PresetTests {
     expected.passPrefixes = policy.upstream.passPrefixes
     #expect("\(policy.upstream)" == "\(expected)")
     let client = try #require(policy.clients[ClientID("com.example.app")])
-    #expect(client.upstream.authentication == (preset.authenticatesInBody ? .post : .basic))
+    #expect(client.upstream.authentication == preset.authentication.authentication)
   }
 
   @Test("A setting of the policy wins over the preset, before and after `kind`")
@@ -61,7 +61,7 @@ struct PresetTests {
     let before = try Self.policy(upstream: "  authentication: basic\n  kind: flask-oauthlib")
     let after = try Self.policy(upstream: "  kind: flask-oauthlib\n  authentication: basic\n  state_limit: 512")
     for policy in [before, after] {
-      #expect(!policy.upstream.authenticatesInBody)
+      #expect(policy.upstream.authentication == .basic)
       #expect(policy.clients[ClientID("com.example.app")]?.upstream.authentication == .basic)
       #expect(policy.upstream.endpoints.token == ["/oauth/token"])
     }
@@ -71,7 +71,7 @@ struct PresetTests {
   @Test("The authentication of a client wins over that of the upstream")
   func clientWins() throws {
     let policy = try Self.policy(upstream: "  kind: flask-oauthlib", client: "      authentication: basic")
-    #expect(policy.upstream.authenticatesInBody)
+    #expect(policy.upstream.authentication == .post)
     #expect(policy.clients[ClientID("com.example.app")]?.upstream.authentication == .basic)
   }
 

@@ -184,6 +184,37 @@ struct RedirectFindings {
         """),
     FindingCase(
       .schemeNotReversed,
+      "Schemes without a period that the client lists, and one that it does not list",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: ['cursor:/callback', 'vscode:/callback', 'mail:/callback']
+            schemes: [cursor, vscode]
+        """,
+      expected: """
+        policy.yaml:15:61: error: client `com.example.mail` cannot use scheme `mail`: the scheme has no \
+        period (RFC 8252, section 8.4): reverse a domain name of yours, e.g. `com.example.app` (RFC 8252, \
+        sections 7.1 and 8.4) [scheme-not-reversed]
+        policy.yaml:16:15: warning: scheme `cursor` has no period, so another app may use it too; remove it unless users \
+        need the app (RFC 8252, sections 7.1 and 8.4) [scheme-not-reversed]
+        policy.yaml:16:23: warning: scheme `vscode` has no period, so another app may use it too; remove it unless users \
+        need the app (RFC 8252, sections 7.1 and 8.4) [scheme-not-reversed]
+        """),
+    FindingCase(
+      .invalidValue,
+      "A scheme of a browser in the list of a client, and a word that is no rule",
+      clients: """
+        clients:
+          - { id: a, type: public, redirect_uris: ['com.example.a:/cb'], schemes: [javascript] }
+          - { id: b, type: public, redirect_uris: ['com.example.b:/cb'], schemes: minimun }
+        """,
+      expected: """
+        policy.yaml:13:76: error: `schemes` cannot hold `javascript`; use private-use schemes such as `com.example.app`
+        policy.yaml:14:75: error: `schemes` cannot be `minimun`; did you mean `minimum`?
+        """),
+    FindingCase(
+      .schemeNotReversed,
       "A scheme that is no reversed domain",
       clients: """
         clients:

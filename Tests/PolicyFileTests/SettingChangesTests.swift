@@ -152,6 +152,9 @@ struct SettingChangesTests {
       "url: https://legacy.example.com",
       "urls: [https://legacy.example.com, https://legacy3.example.com]\n  affinity: none"
     ),
+    "upstream.errors": ("OAuthException: invalid_grant", "OAuthException: invalid_client"),
+    "client.schemes": ("schemes: strict", "schemes: [com.example.mail]"),
+    "upstream.host": ("host: Id.Example.com:8443", "host: origin"),
     "upstream.affinity": ("url: https://legacy.example.com", "affinity: address\n  url: https://legacy.example.com"),
     "upstream.failure_statuses": (
       "url: https://legacy.example.com", "failure_statuses: 503\n  url: https://legacy.example.com"

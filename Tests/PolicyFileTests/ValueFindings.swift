@@ -135,6 +135,51 @@ struct ValueFindings {
         """),
     FindingCase(
       .invalidValue,
+      "Errors of the server that mean no OAuth error, or a status that says nothing",
+      edits: [
+        (
+          "url: http://127.0.0.1:9000\n",
+          "url: http://127.0.0.1:9000\n  errors: { dead: expired, 429: invalid_grant }\n"
+        )
+      ],
+      expected: """
+        policy.yaml:8:19: error: `dead` cannot be `expired`; use `invalid_grant`, `invalid_client`, `invalid_request`, \
+        `invalid_scope`, `unauthorized_client`, `unsupported_grant_type`, `server_error` or `temporarily_unavailable`
+        policy.yaml:8:28: error: `errors` cannot hold `429`, which says nothing about the code or token; remove it
+        """),
+    FindingCase(
+      .wrongType,
+      "Errors of the server as a list",
+      edits: [("url: http://127.0.0.1:9000\n", "url: http://127.0.0.1:9000\n  errors: [dead]\n")],
+      expected: """
+        policy.yaml:8:11: error: `errors` must be a mapping of words to OAuth errors, such as `{ OAuthException: \
+        invalid_grant }`, not a list
+        """),
+    FindingCase(
+      .invalidValue,
+      "Endpoints that the query chooses",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /oauth.php?action=authorize, token: '/?oauth=token' }"
+        )
+      ],
+      expected: """
+        policy.yaml:8:31: error: `authorization` cannot be `/oauth.php?action=authorize`: the gateway knows endpoints by their \
+        path alone; give each endpoint of the server a path of its own, for example by a rewrite rule in front of the server
+        policy.yaml:8:67: error: `token` cannot be `/?oauth=token`: the gateway knows endpoints by their path alone; give each \
+        endpoint of the server a path of its own, for example by a rewrite rule in front of the server
+        """),
+    FindingCase(
+      .invalidValue,
+      "A `Host` that is a URL",
+      edits: [("url: http://127.0.0.1:9000\n", "url: http://127.0.0.1:9000\n  host: https://id.example.com\n")],
+      expected: """
+        policy.yaml:8:9: error: `host` cannot be `https://id.example.com`; use `origin`, `upstream`, or a host such as \
+        `id.example.com` or `id.example.com:8443`
+        """),
+    FindingCase(
+      .invalidValue,
       "An affinity that is no cookie name, and too many servers",
       edits: [
         (

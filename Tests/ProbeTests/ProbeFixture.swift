@@ -57,7 +57,7 @@ final class MemoryTransport: ProbeTransport {
 
   func send(_ request: ProbeRequest) async throws(ProbeFailure) -> ProbeAnswer {
     requests.append(request)
-    var headers: Headers = ["Host": "legacy.test:9000"]
+    var headers: Headers = ["Host": request.host ?? "legacy.test:9000"]
     if request.method == .post { headers.append("Content-Type", "application/x-www-form-urlencoded") }
     if let authorization = request.authorization { headers.append("Authorization", authorization.reveal()) }
     let response = respond(

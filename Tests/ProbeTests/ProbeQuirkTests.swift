@@ -171,6 +171,77 @@ struct ProbeQuirkTests {
     #expect(ProbeReport(probe).findings.contains { $0.id == "token_get" && $0.isWarning })
   }
 
+  @Test("The host with which the server answers is used for all other requests, and written where it is no default")
+  func hosts() async {
+    let cases: [(Origin.Scheme, String?, Int, Observations.Hosts, String?)] = [
+      (.http, nil, 400, .both, nil), (.http, "gateway.test", 400, .publicOnly, nil),
+      (.http, "legacy.test:9000", 403, .upstreamOnly, "host: upstream"),
+      (.https, "gateway.test", 421, .publicOnly, "host: origin"), (.https, "legacy.test:9000", 400, .upstreamOnly, nil),
+    ]
+    for (scheme, accepted, status, expected, line) in cases {
+      let server = ProbeFixture().server
+      let transport = MemoryTransport { request in
+        if let accepted, request.headers["Host"] != accepted { return Response(status: status) }
+        return server.respond(to: request, now: 1_700_000_000)
+      }
+      let options = ProbeFixture.options { options in
+        options.target = ProbeTarget(origin: Origin(scheme: scheme, host: "legacy.test", port: 9_000))
+        options.gateway = Origin(scheme: .https, host: "gateway.test")
+      }
+      let probe = Probe(options, ProbeSession(transport, maximumRequests: 200))
+      await probe.run()
+      #expect(probe.observations.host == expected)
+      #expect(probe.observations.knownClient == .login(path: "/login"), "\(String(describing: accepted))")
+      let block = UpstreamBlock(ProbeReport(probe)).text
+      #expect(block.contains("  host: ") == (line != nil))
+      if let line { #expect(block.contains("  \(line)\n")) }
+      #expect(ProbeReport(probe).findings.contains { $0.id == "host" } == (expected != .both))
+    }
+  }
+
+  @Test("A server that knows only the public host redirects to its own page with it")
+  func publicHostOnly() async {
+    let server = ProbeFixture { $0.absoluteRedirects = true }.server
+    let transport = MemoryTransport { request in
+      guard request.headers["Host"] == "gateway.test" else { return Response(status: 400) }
+      return server.respond(to: request, now: 1_700_000_000)
+    }
+    let options = ProbeFixture.options { $0.gateway = Origin(scheme: .https, host: "gateway.test") }
+    let probe = Probe(options, ProbeSession(transport, maximumRequests: 200))
+    await probe.run()
+    #expect(probe.observations.knownClient == .login(path: "/login"))
+  }
+
+  @Test("A server that does not decode Basic credentials is found, and gets its own form")
+  func rawBasic() async {
+    let legacy = ProbeFixture().server
+    let raw = BasicCredentials(user: "legacy-mail", password: Secret(ProbeFixture.secret)).rawHeader.reveal()
+    let transport = MemoryTransport { request in
+      var request = request
+      let isRight = request.headers["Authorization"] == raw
+      request.headers.remove("Authorization")
+      if isRight {
+        request.headers.set(
+          "Authorization",
+          BasicCredentials(user: "legacy-mail", password: Secret(ProbeFixture.secret)).header.reveal())
+      } else if request.method == "POST" {
+        request.body = Array(String(decoding: request.body, as: UTF8.self).replacing("client_secret", with: "x").utf8)
+      }
+      return legacy.respond(to: request, now: 1_700_000_000)
+    }
+    let probe = Probe(ProbeFixture.options(), ProbeSession(transport, maximumRequests: 200))
+    await probe.run()
+    #expect(probe.observations.basic != .accepted && probe.observations.post != .accepted)
+    #expect(probe.observations.basicRaw == .accepted)
+    #expect(UpstreamBlock(ProbeReport(probe)).text.contains("  authentication: basic_raw\n"))
+  }
+
+  @Test("The block lists the pages of the redirects, and never every path")
+  func passedPaths() async {
+    let block = UpstreamBlock(ProbeReport(await ProbeFixture().probe())).text
+    #expect(block.contains("  pass: [\"/login\"]\n"))
+  }
+
   @Test("Absolute redirects lead to the same page of the server")
   func absoluteRedirects() async {
     let seen = await ProbeFixture { $0.absoluteRedirects = true }.probe().observations

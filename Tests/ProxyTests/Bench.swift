@@ -62,7 +62,7 @@ final class Bench {
       let address = upstream.address
       var configuration = ProxyConfiguration()
       configuration.upstreamAuthority = "upstream.test"
-      configuration.upstreamOrigin = "http://upstream.test"
+      configuration.upstreamOrigins = ["http://upstream.test"]
       configuration.authority = "gateway.test"
       configuration.origin = "https://gateway.test"
       configuration.handlerCookie = "__Host-private"

@@ -168,7 +168,10 @@ extension ProxyTests {
     func location(_ sent: String, _ arrived: String) async throws {
       let setup = Bench.Setup(
         upstream: IdentityTests.redirecting("Location: \(sent)"),
-        configure: { $0.insecureOrigins = ["http://gateway.test", "http://gateway.test:80"] })
+        configure: {
+          $0.insecureOrigins = ["http://gateway.test", "http://gateway.test:80"]
+          $0.upgradesInsecureOrigins = true
+        })
       try await setup.run { _, bench in
         for cookie in ["a=b", "__Host-private=1"] {
           let response = try await bench.get("/", "Cookie: \(cookie)")

@@ -26,11 +26,11 @@ struct IntrospectionContext: FormContext {
     }
     let id = authentication?.clientID.rawValue
     resource = policy.resources.all.first { $0.introspection?.id == id && id != nil }
-    guard let expected = resource?.introspection?.secret, let secret = authentication?.secret else {
+    guard let authentication, let expected = resource?.introspection?.secret else {
       secretIsRight = false
       return
     }
-    secretIsRight = constantTimeEqual(Array(secret.reveal().utf8), Array(expected.reveal().utf8))
+    secretIsRight = authentication.matches(expected)
   }
 
   /// `nil`: a resource server is not a client.

@@ -72,9 +72,7 @@ struct TokenContext: FormContext {
       // the same id there.
       return client.upstream.clientID == client.id ? .leftToUpstream : .wrong
     }
-    guard let secret = authentication.secret else { return .wrong }
-    let isEqual = constantTimeEqual(Array(secret.reveal().utf8), Array(expected.reveal().utf8))
-    return isEqual ? .verified : .wrong
+    return authentication.matches(expected) ? .verified : .wrong
   }
 }
 

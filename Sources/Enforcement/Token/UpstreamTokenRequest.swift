@@ -98,6 +98,8 @@ enum UpstreamCredentials: Sendable {
     switch self {
     case .held(let client, let secret) where client.authentication == .basic:
       BasicCredentials(user: client.clientID.rawValue, password: secret).header
+    case .held(let client, let secret) where client.authentication == .basicRaw:
+      BasicCredentials(user: client.clientID.rawValue, password: secret).rawHeader
     case .presented(let authentication): authentication.authorizationHeader
     case .held, .identifier: nil
     }

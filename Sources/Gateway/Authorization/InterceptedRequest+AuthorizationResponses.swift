@@ -214,18 +214,21 @@ extension InterceptedRequest {
     UpstreamAuthorizationResponse(location: location)?.parameters.contains(.error) ?? true
   }
 
-  /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
-  /// the gateway's origin is https.
+  /// Returns the upstream's `Set-Cookie` values for the browser, without the gateway's own cookie
+  /// (`UpstreamPageHeaders.cookie(_:for:)`).
   func cookies(of response: Response) -> [String] {
     let fields = response.headers.all("Set-Cookie")
     guard !fields.isEmpty else { return [] }
     let own = gateway.snapshot.cookie.name.utf8
-    let isSecure = policy.gateway.origin.scheme == .https
+    var hasForeignDomain = false
+    defer { if hasForeignDomain { trail.findings.append(ResponseFinding.foreignCookieDomain.rawValue) } }
     return fields.compactMap { field in
       let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
         .filter { !$0.isBlank }
       guard !name.elementsEqual(own, by: { $0.lowercasedASCII == $1.lowercasedASCII }) else { return nil }
-      return isSecure ? UpstreamPageHeaders.secured(field) : field
+      let cookie = UpstreamPageHeaders.cookie(field, for: policy.gateway.origin)
+      if cookie.hasForeignDomain { hasForeignDomain = true }
+      return cookie.value
     }
   }
 

@@ -91,7 +91,7 @@ extension Gateway {
 
   /// Hardens the header fields of an upstream page, as for pages at the authorization endpoint.
   public func editPassing(_ response: inout Response) {
-    UpstreamPageHeaders.harden(&response, isSecure: policy.gateway.origin.scheme == .https)
+    _ = UpstreamPageHeaders.harden(&response, for: policy.gateway.origin)
   }
 
   /// Records an authorization response that the gateway forwards, and returns its log fields. Returns `nil` if the
@@ -282,12 +282,11 @@ struct PassingResponse {
   /// empty.
   private func passedResponse(_ head: Response) -> Response {
     var response = Response(status: head.status, headers: head.headers)
+    intercepted.replaceOrigins(in: &response)
     intercepted.replaceRepeatedPost(in: &response, changesStatus: mayChangeStatus)
     response.headers.remove("Set-Cookie")
     response.headers.remove("Content-Encoding")
-    if intercepted.hasOwnCookie {
-      UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
-    }
+    if intercepted.hasOwnCookie { intercepted.harden(&response) }
     return response
   }
 }

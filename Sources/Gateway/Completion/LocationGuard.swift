@@ -27,8 +27,8 @@ struct LocationGuard: Sendable {
   private let observedURIs: Set<Int>
   /// Hashes of the loopback redirect URIs of observed clients. The URIs are without ports.
   private let observedLoopbackURIs: Set<Int>
-  /// The upstream's origin.
-  private let upstream: ResolvedLocation
+  /// The origins that lead back to the gateway: its own, and those of the upstream, which are replaced by it.
+  private let ownOrigins: [ResolvedLocation]
   /// The ids of observed clients that a server may take for the id or the upstream id of an enforced client.
   private let sharedIDs: Set<ClientID>
   /// True if the policy enforces a client. If false, the guard protects only the gateway's callback.
@@ -41,7 +41,11 @@ struct LocationGuard: Sendable {
     let observed = policy.clients.values.lazy.filter { $0.mode == .observe }
     sharedIDs = Set(observed.filter(policy.resemblesEnforcedClient).map(\.id))
     origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
-    upstream = ResolvedLocation(policy.upstream.origin.description + "/", on: nil)
+    let origins = ServerOrigins(policy)
+    // In observe mode, a URL with http keeps it.
+    ownOrigins = ([policy.gateway.origin.description] + origins.hidden + (isEnforcing ? origins.insecure : [])).map {
+      ResolvedLocation($0 + "/", on: nil)
+    }
     let observedLocations = observed.flatMap { $0.redirectURIs.map { ResolvedLocation($0.text, on: nil) } }
     observedURIs = Set(observedLocations.map(\.hashValue))
     observedLoopbackURIs = Set(observedLocations.filter(\.isLoopback).map(\.withoutPort.hashValue))
@@ -126,7 +130,7 @@ struct LocationGuard: Sendable {
   func repeatsPostOnOtherOrigin(_ location: String, status: Int, isPost: Bool) -> Bool {
     guard isPost, status == 307 || status == 308 else { return false }
     return locations(of: location).contains { location in
-      [origin, upstream].allSatisfy { $0.scheme != location.scheme || $0.authority != location.authority }
+      ownOrigins.allSatisfy { $0.scheme != location.scheme || $0.authority != location.authority }
     }
   }
 
@@ -137,7 +141,9 @@ struct LocationGuard: Sendable {
   func sendsCodeToOtherOrigin(_ field: String) -> Bool {
     guard LocationGuard.containsAny(of: LocationGuard.codeParameters, field.utf8.span) else { return false }
     // The authority of a location with a private-use scheme is empty, and so differs from both origins.
-    return locations(of: field).contains { $0.authority != origin.authority && $0.authority != upstream.authority }
+    return locations(of: field).contains { location in
+      ownOrigins.allSatisfy { $0.authority != location.authority }
+    }
   }
 
   /// Returns true if the location is a redirect URI of an observed client.

@@ -50,8 +50,6 @@ struct ResponseCompleter {
       if leaksCodeToOtherOrigin(location) {
         return .response(await refuseOtherOrigin(upstreamResponse, addingCookie: cookie))
       }
-      response.headers.set("Location", withGatewayOrigin(location))
-      intercepted.replaceRepeatedPost(in: &response)
     }
     let secondaryDestinations = response.secondaryDestinations(intercepted.gateway.snapshot.locations)
     if secondaryDestinations.contains(where: leaksCodeToOtherOrigin) {
@@ -61,7 +59,11 @@ struct ResponseCompleter {
       let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
       return .response(await replace(upstreamResponse, by: refused, addingCookie: cookie))
     }
-    UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
+    if response.headers.contains("Location") || !secondaryDestinations.isEmpty {
+      intercepted.replaceOrigins(in: &response)
+      intercepted.replaceRepeatedPost(in: &response)
+    }
+    intercepted.harden(&response)
     // A cache must not store the response, because the response is for this request only, and the URL of the request
     // contains the sealed state (RFC 9111, section 5.2.2.5).
     response.headers.set("Cache-Control", "no-store")
@@ -90,15 +92,6 @@ struct ResponseCompleter {
   private func refuseOtherOrigin(_ upstreamResponse: UpstreamResponse, addingCookie cookie: String?) async -> Response {
     let refused = intercepted.respond(with: .withoutRedirect(.responseToOtherURI), transaction: transaction)
     return await replace(upstreamResponse, by: refused, addingCookie: cookie)
-  }
-
-  /// Returns the location with the gateway's origin in place of the upstream's.
-  private func withGatewayOrigin(_ location: String) -> String {
-    let upstream = intercepted.policy.upstream.origin.description
-    guard location.utf8.starts(with: upstream.utf8) else { return location }
-    let rest = location.utf8.dropFirst(upstream.utf8.count)
-    guard rest.first.map({ $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) ?? true else { return location }
-    return intercepted.policy.gateway.origin.description + Substring(rest)
   }
 
   /// Returns the gateway's response with the cookies of the upstream's response, which may begin or end a session at
@@ -171,6 +164,30 @@ struct ResponseCompleter {
   }
 }
 
+extension InterceptedRequest {
+  /// Replaces the upstream's origins by the gateway's in the fields that redirect a browser, and records that a URL had
+  /// http in place of https.
+  func replaceOrigins(in response: inout Response) {
+    if upstream.replaceOrigins(in: &response.headers) {
+      trail.findings.append(ResponseFinding.insecureLocation.rawValue)
+    }
+  }
+
+  /// Hardens a page of the upstream, and records a `Domain` of a cookie that was dropped.
+  func harden(_ response: inout Response) {
+    if UpstreamPageHeaders.harden(&response, for: policy.gateway.origin) {
+      trail.findings.append(ResponseFinding.foreignCookieDomain.rawValue)
+    }
+  }
+
+  /// True if browsers reject a cookie of the response because of its `Domain`.
+  func hasForeignCookieDomain(_ response: Response) -> Bool {
+    response.headers.all("Set-Cookie").contains {
+      CookieFilter.droppingForeignDomains($0, host: policy.gateway.origin.host) != nil
+    }
+  }
+}
+
 extension Response {
   /// The URLs in header fields other than `Location` that a browser may request: `Refresh`, `Content-Location`, and the
   /// targets of `Link` that may contain a code or a token.
@@ -208,9 +225,13 @@ enum UpstreamPageHeaders {
   /// - `form-action` is removed, because browsers apply it to the whole redirect chain after a form is submitted, and
   ///   so to the redirect to the app (`I-pages`).
   /// - CORS fields are removed, because no script of another origin needs these pages (RFC 9700, section 2.6).
-  /// - `Secure` is added to cookies if `isSecure` is true.
-  static func harden(_ response: inout Response, isSecure: Bool) {
+  /// - `Secure` is added to cookies if the gateway's origin is https, and a `Domain` that does not contain its host is
+  ///   removed (`cookie(_:for:)`).
+  ///
+  /// - Returns: True if a `Domain` was removed.
+  static func harden(_ response: inout Response, for gateway: Origin) -> Bool {
     var kept = Headers()
+    var hasForeignDomain = false
     for field in response.headers.fields {
       switch field.name.lowercased() {
       case "content-security-policy":
@@ -218,7 +239,10 @@ enum UpstreamPageHeaders {
         if !value.isEmpty { kept.append(field.name, value) }
       case "x-frame-options": continue
       case let name where name.hasPrefix("access-control-"): continue
-      case "set-cookie": kept.append(field.name, isSecure ? secured(field.value) : field.value)
+      case "set-cookie":
+        let cookie = cookie(field.value, for: gateway)
+        if cookie.hasForeignDomain { hasForeignDomain = true }
+        kept.append(field.name, cookie.value)
       default: kept.append(field.name, field.value)
       }
     }
@@ -227,6 +251,15 @@ enum UpstreamPageHeaders {
     if !kept.contains("Referrer-Policy") { kept.append("Referrer-Policy", "same-origin") }
     if !kept.contains("Cache-Control") { kept.append("Cache-Control", "no-store") }
     response.headers = kept
+    return hasForeignDomain
+  }
+
+  /// Returns a `Set-Cookie` value that browsers accept from the gateway, and true if they would have rejected it because of
+  /// its `Domain`: an upstream that does not know its public host may set another one.
+  static func cookie(_ value: String, for gateway: Origin) -> (value: String, hasForeignDomain: Bool) {
+    let dropped = CookieFilter.droppingForeignDomains(value, host: gateway.host)
+    let kept = dropped ?? value
+    return (gateway.scheme == .https ? secured(kept) : kept, dropped != nil)
   }
 
   /// Removes the directive `form-action` from the policies in the field. The policies are separated by commas (Content
@@ -255,7 +288,7 @@ enum UpstreamPageHeaders {
 
   /// Adds the attribute `Secure` if it is missing. An upstream omits the attribute if it does not know that browsers
   /// use https.
-  static func secured(_ cookie: String) -> String {
+  private static func secured(_ cookie: String) -> String {
     let bytes = cookie.utf8.span
     guard let end = bytes.firstIndex(of: UInt8(ascii: ";")) else { return cookie + "; Secure" }
     var isSecure = false

@@ -43,11 +43,13 @@ struct UpstreamDeviceAnswer {
   }
 
   /// Returns the address of a page of the upstream as browsers reach it: the upstream's own address, which may be
-  /// hidden, becomes that of the gateway. Returns `nil` for a page of another host, to which an upstream that is
+  /// hidden, and the gateway's with http become that of the gateway. Returns `nil` for a page of another host, to which an upstream that is
   /// compromised or misled by a `Host` field could send users.
-  static func address(of url: MetadataURL, gateway: Origin, upstream: Origin) -> String? {
-    let isHidden = url.origin.host == upstream.host && url.origin.host != gateway.host || url.origin == upstream
-    return isHidden || url.origin == gateway ? gateway.description + url.target : nil
+  static func address(of url: MetadataURL, gateway: Origin, upstream: UpstreamSettings) -> String? {
+    let isHost = url.origin.host == upstream.origin.host && url.origin.host != gateway.host
+    let origins = ServerOrigins(upstream, gateway: gateway)
+    let isOwn = (origins.hidden + origins.insecure).contains(url.origin.description)
+    return isHost || isOwn || url.origin == gateway ? gateway.description + url.target : nil
   }
 
   /// Returns the address of a page in the upstream's response; `nil` if the value is not an http or https URL.

@@ -29,7 +29,8 @@ struct UpstreamDeviceAuthorization {
         return started(members)
       }
       let (parsed, isScreened) = UpstreamTokenResponse.read(
-        status: status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form))
+        status: status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form),
+        errors: intercepted.policy.upstream.errors)
       if isScreened { intercepted.trail.findings.append("answer-screened") }
       if case .error(.invalidClient, _) = parsed { intercepted.countFailedCredentials(form.presentedCredentials) }
       if case .tokens = parsed { return intercepted.tokenRejection(.withoutRedirect(.upstreamFailed)) }
@@ -64,6 +65,6 @@ struct UpstreamDeviceAuthorization {
 
   private func address(of url: MetadataURL) -> String? {
     UpstreamDeviceAnswer.address(
-      of: url, gateway: intercepted.policy.gateway.origin, upstream: intercepted.policy.upstream.origin)
+      of: url, gateway: intercepted.policy.gateway.origin, upstream: intercepted.policy.upstream)
   }
 }

@@ -59,7 +59,10 @@ extension InterceptedRequest {
       if policy.isEnforcing, await !claimCodes(in: answer.locations, for: clientID) {
         return .response(errorResponse(.withoutRedirect(.codeFromOtherSignIn)))
       }
-      return .relay(answer, answer.withGatewayOrigin())
+      var response = answer.head
+      replaceOrigins(in: &response)
+      if hasForeignCookieDomain(response) { trail.findings.append(ResponseFinding.foreignCookieDomain.rawValue) }
+      return .relay(answer, response)
     } catch {
       return .response(errorResponse(.withoutRedirect(rejection(for: error))))
     }

@@ -7,7 +7,8 @@ extension EndpointMatcher {
   /// Creates the matcher of a gateway with this policy.
   public convenience init(_ policy: Policy) {
     self.init(
-      ownPath: GatewaySettings.ownPath, paths: { $0.row.paths(policy) }, passPrefixes: policy.upstream.passPrefixes,
+      ownPath: GatewaySettings.ownPath, paths: { $0.row.paths(policy) },
+      passPrefixes: policy.upstream.passPrefixes == UpstreamSettings.everyPath ? nil : policy.upstream.passPrefixes,
       notEndpoints: policy.upstream.notEndpoints, signInPages: policy.upstream.completionPaths)
   }
 }

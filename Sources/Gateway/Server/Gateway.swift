@@ -404,6 +404,17 @@ public final class Gateway: RequestHandler {
     record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicInstant())
   }
 
+  /// Logs a finding in a passing response, each at most once a minute.
+  public func found(_ finding: ResponseFinding, request: RequestReference) {
+    guard resources.droppedFields.admit(finding.rawValue), reserveLine() else { return }
+    defer { releaseLine() }
+    let trail = trail(for: request)
+    if !policy.isEnforcing { trail.mode = EnforcementMode.observe.rawValue }
+    trail.findings.append(finding.rawValue)
+    // The proxy does not pass the client's address with a response.
+    record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicInstant())
+  }
+
   /// Logs that a passing request has a cookie with the name of an OAuth parameter, for each name at most once a minute.
   public func found(parameterInCookie name: String, client: ClientFacts) {
     let finding = InterceptedRequest.finding(cookieParameter: name)

@@ -90,8 +90,11 @@ public final class GatewaySnapshot: Sendable {
     let upstream = policy.upstream
     var settings = ProxyConfiguration()
     settings.pseudonym = gateway.origin.authority
-    settings.upstreamAuthority = upstream.origin.authority
-    settings.upstreamOrigin = upstream.origin.description
+    settings.upstreamAuthority = upstream.authority(for: gateway.origin)
+    let origins = ServerOrigins(policy)
+    settings.upstreamOrigins = origins.hidden
+    settings.insecureOrigins = origins.insecure
+    settings.cookieHost = gateway.origin.host
     settings.origin = gateway.origin.description
     settings.authority = gateway.origin.authority
     settings.handlerCookie = cookie.name
@@ -157,10 +160,10 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.bufferMemory = (limits.maxBufferMemory ?? bufferMemory) / workers
     // These settings change responses, which must stay the same if the policy enforces no client (`I-observe`).
     settings.dropsAlternativeServices = policy.isEnforcing
+    settings.upgradesInsecureOrigins = policy.isEnforcing
+    settings.dropsForeignCookieDomains = policy.isEnforcing
     if gateway.origin.scheme == .https, policy.isEnforcing {
       settings.securesCookies = true
-      settings.insecureOrigins = ["http://\(gateway.origin.authority)"]
-      if gateway.origin.port == 443 { settings.insecureOrigins.append("http://\(gateway.origin.authority):80") }
       // A browser applies Strict-Transport-Security to all ports of a host. Other programs on this machine may use
       // plain http, so the gateway does not send the field if its own host is loopback.
       if let strict = gateway.strictTransport, !gateway.origin.isLoopback {

@@ -28,7 +28,7 @@ extension InterceptedRequest {
       let body = try await response.content()
       let (parsed, isScreened) = UpstreamTokenResponse.read(
         status: response.head.status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form),
-        isDevicePoll: form.isDevicePoll)
+        errors: policy.upstream.errors, isDevicePoll: form.isDevicePoll)
       if isScreened { trail.findings.append("answer-screened") }
       if case .error(.invalidClient, _) = parsed { countFailedCredentials(form.presentedCredentials) }
       return .success(ReceivedTokenResponse(status: response.head.status, parsed: parsed))

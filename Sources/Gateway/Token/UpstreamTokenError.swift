@@ -8,27 +8,41 @@ struct UpstreamTokenError {
   let code: OAuthErrorCode
   let description: String?
   private let isPollError: Bool
+  /// True if the operator has mapped a word of the response.
+  private let isMapped: Bool
+  /// False if no word of the response is known.
+  let isKnown: Bool
 
   /// Finds the error among the members of a response; `nil` if they name none.
   ///
   /// The first word that is known decides. If there is none, the error is `server_error`, because an unknown word does not
   /// show that the client made an error. Objects and lists are searched only if there is no access token.
   ///
-  /// - Parameter isDevicePoll: True if the request was the poll of a device. The errors of RFC 8628, section 3.5, are only
-  ///   known then.
-  init?(_ members: [String: JSONValue], isDevicePoll: Bool) {
+  /// - Parameters:
+  ///   - mapped: The errors that the operator knows, which count before all others.
+  ///   - isDevicePoll: True if the request was the poll of a device. The errors of RFC 8628, section 3.5, are only known
+  ///     then.
+  init?(_ members: [String: JSONValue], mapped: [String: OAuthErrorCode], isDevicePoll: Bool) {
     let hasToken = !(members["access_token"]?.text?.isEmpty ?? true)
-    let words = UpstreamTokenError.words(in: members, deep: !hasToken)
+    let words = UpstreamTokenError.words(in: members, deep: !hasToken, mapped)
     guard !words.isEmpty else { return nil }
+    description = (members["error_description"] ?? members["error_message"])?.text
+    if !mapped.isEmpty, let code = words.lazy.compactMap({ mapped[$0] }).first {
+      self.code = code
+      (isMapped, isPollError, isKnown) = (true, false, true)
+      return
+    }
+    isMapped = false
     let pollCode = isDevicePoll ? words.lazy.compactMap(UpstreamTokenError.pollCode).first : nil
     isPollError = pollCode != nil
-    code = pollCode ?? words.lazy.compactMap(UpstreamTokenError.code).first ?? .serverError
-    description = (members["error_description"] ?? members["error_message"])?.text
+    let known = pollCode ?? words.lazy.compactMap(UpstreamTokenError.code).first
+    code = known ?? .serverError
+    isKnown = known != nil
   }
 
   /// True if a response with this status can be about the grant. Other statuses are those of proxies and of wrong paths;
   /// an error that only they bring could make the client discard a valid token. Servers answer polls with many.
-  func isCredible(withStatus status: Int) -> Bool { isPollError || [400, 401, 403].contains(status) }
+  func isCredible(withStatus status: Int) -> Bool { isPollError || isMapped || [400, 401, 403].contains(status) }
 
   // MARK: Words
 
@@ -52,25 +66,32 @@ struct UpstreamTokenError {
   private static let maximumWords = 16
   private static let maximumLength = 128
 
-  private static func words(in members: [String: JSONValue], deep: Bool) -> [String] {
+  private static func words(
+    in members: [String: JSONValue], deep: Bool, _ mapped: [String: OAuthErrorCode]
+  ) -> [String] {
     var values: [(rank: Int, value: JSONValue)] = []
     for (name, value) in members {
       guard let rank = rank(name), deep || value.text != nil else { continue }
       values.append((rank, value))
     }
     var words: [String] = []
-    for (_, value) in values.sorted(by: { $0.rank < $1.rank }) { collect(value, into: &words, depth: 0) }
+    for (_, value) in values.sorted(by: { $0.rank < $1.rank }) { collect(value, into: &words, depth: 0, mapped) }
     return words
   }
 
-  private static func collect(_ value: JSONValue, into words: inout [String], depth: Int) {
+  private static func collect(
+    _ value: JSONValue, into words: inout [String], depth: Int, _ mapped: [String: OAuthErrorCode]
+  ) {
     guard words.count < maximumWords, depth < maximumDepth else { return }
     switch value {
     // A longer text shows that there is an error, but is no known word.
     case .string(let text) where !text.isEmpty: words.append(text.utf8.count <= maximumLength ? text : "")
-    case .array(let values): for value in values { collect(value, into: &words, depth: depth + 1) }
+    case .integer(let number) where mapped[String(number)] != nil: words.append(String(number))
+    case .array(let values): for value in values { collect(value, into: &words, depth: depth + 1, mapped) }
     case .object(let members):
-      for (_, value) in members.sorted(by: { $0.key < $1.key }) { collect(value, into: &words, depth: depth + 1) }
+      for (_, value) in members.sorted(by: { $0.key < $1.key }) {
+        collect(value, into: &words, depth: depth + 1, mapped)
+      }
     default: break
     }
   }

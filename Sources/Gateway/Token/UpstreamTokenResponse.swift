@@ -3,6 +3,7 @@ import Enforcement
 import HTTP
 import JSON
 import OAuth
+import Policy
 
 /// A response of the upstream's token endpoint, converted to the form of RFC 6749, sections 5.1 and 5.2. Some legacy
 /// servers send form-encoded bodies, errors with status 200, or other member names.
@@ -31,23 +32,28 @@ enum UpstreamTokenResponse {
   /// Reads a response. If `screen` is not `nil`, the values that the client must not see are removed. The errors of RFC
   /// 8628, section 3.5, are only kept if the request was the poll of a device.
   ///
+  /// - Parameter errors: The operator's errors. That of the status counts if no word of the body is known.
   /// - Returns: The converted response, and true if the screen changed it.
   static func read(
-    status: Int, headers: Headers, body: [UInt8], screen: TokenResponseScreen?, isDevicePoll: Bool = false
+    status: Int, headers: Headers, body: [UInt8], screen: TokenResponseScreen?,
+    errors: UpstreamErrors = UpstreamErrors(), isDevicePoll: Bool = false
   ) -> (answer: UpstreamTokenResponse, isScreened: Bool) {
     // Other statuses, such as 429 and 500, say nothing about the request, so the body is ignored. An error in it could make
     // the client discard a valid code or token, and the user would have to sign in again (`I-failure`).
     let isSuccess = hasResult(status)
-    guard isSuccess || ((400..<500).contains(status) && status != 429) else { return (.unusable(.status), false) }
-    guard var members = UpstreamTokenResponse.members(headers, body) else {
-      return (.unusable(isSuccess ? .syntax : .status), false)
+    let isOfClient = (400..<500).contains(status) && status != 429
+    guard isSuccess || isOfClient || (status == 500 && !errors.isEmpty) else { return (.unusable(.status), false) }
+    let errorOfStatus = errors.byStatus[status].map { UpstreamTokenResponse.error($0, description: nil) }
+    guard var members = UpstreamTokenResponse.members(headers, body, errors) else {
+      return (errorOfStatus ?? .unusable(isSuccess ? .syntax : .status), false)
     }
     let isScreened = screen?.screen(&members) ?? false
-    if let error = UpstreamTokenError(members, isDevicePoll: isDevicePoll) {
+    if let error = UpstreamTokenError(members, mapped: errors.words, isDevicePoll: isDevicePoll) {
+      if !error.isKnown, let errorOfStatus { return (errorOfStatus, isScreened) }
       guard isSuccess || error.isCredible(withStatus: status) else { return (.unusable(.status), isScreened) }
       return (.error(error.code, description: error.description.map { ErrorDescription.sanitised($0) }), isScreened)
     }
-    guard isSuccess else { return (.unusable(.status), isScreened) }
+    guard isSuccess else { return (errorOfStatus ?? .unusable(.status), isScreened) }
     guard let token = members["access_token"], token != .null else { return (.unusable(.lacksAccessToken), isScreened) }
     guard token != .string("") else { return (.unusable(.lacksAccessToken), isScreened) }
     guard isText(token), members["refresh_token"]?.text.map({ isText(.string($0)) }) ?? true else {
@@ -64,7 +70,9 @@ enum UpstreamTokenResponse {
   /// True if the status says that the server has done what a request without a result asks for, such as a revocation.
   static func isDone(_ status: Int) -> Bool { (200...205).contains(status) }
 
-  private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
+  private static func members(
+    _ headers: Headers, _ body: [UInt8], _ errors: UpstreamErrors
+  ) -> [String: JSONValue]? {
     var isJSON = body.first { $0 > 0x20 } == UInt8(ascii: "{")
     if !isJSON {
       let type = (headers["Content-Type"] ?? "").utf8.map(\.lowercasedASCII)
@@ -75,7 +83,8 @@ enum UpstreamTokenResponse {
       form.firstRepeatedName == nil
     else { return nil }
     // A text with nothing but the word, such as `invalid_grant`, is read as one name without a value.
-    if let word = form.entries.first, form.entries.count == 1, word.value.isEmpty, UpstreamTokenError.isKnown(word.name)
+    if let word = form.entries.first, form.entries.count == 1, word.value.isEmpty,
+      errors.words[word.name] != nil || UpstreamTokenError.isKnown(word.name)
     {
       return ["error": .string(word.name)]
     }

@@ -97,7 +97,7 @@ package final class ProbeClient: ProbeTransport {
 
   private func head(of request: ProbeRequest) -> [UInt8] {
     var text = """
-      \(request.method.rawValue) \(request.target) HTTP/1.1\r\nHost: \(target.origin.authority)\r\n\
+      \(request.method.rawValue) \(request.target) HTTP/1.1\r\nHost: \(request.host ?? target.origin.authority)\r\n\
       User-Agent: \(limits.userAgent)\r\nAccept: text/html, application/json\r\nAccept-Encoding: identity\r\n
       """
     if let authorization = request.authorization { text += "Authorization: \(authorization.reveal())\r\n" }

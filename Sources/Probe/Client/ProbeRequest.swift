@@ -25,6 +25,8 @@ package struct ProbeRequest: Sendable, CustomStringConvertible, CustomReflectabl
   package var parameters: [Parameter]
   /// The `Authorization` field.
   package var authorization: Secret?
+  /// The `Host` field; `nil` for the host of the server's URL.
+  package var host: String?
 
   init(_ method: Method, _ path: String, _ parameters: [Parameter] = [], authorization: Secret? = nil) {
     self.method = method

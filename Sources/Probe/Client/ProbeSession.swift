@@ -28,6 +28,8 @@ package final class ProbeSession {
   package private(set) var failure: ProbeFailure?
   /// The number of requests that were sent.
   package private(set) var sent = 0
+  /// The `Host` field of all requests; `nil` for the host of the server's URL.
+  var host: String?
 
   package init(_ transport: any ProbeTransport, maximumRequests: Int) {
     self.transport = transport
@@ -38,6 +40,8 @@ package final class ProbeSession {
   func ask(_ request: ProbeRequest) async throws(ProbeStop) -> Result<ProbeAnswer, ProbeFailure> {
     guard sent < maximumRequests else { throw .limit(maximumRequests) }
     sent += 1
+    var request = request
+    request.host = host
     let answer: ProbeAnswer
     do throws(ProbeFailure) {
       answer = try await transport.send(request)

@@ -88,6 +88,9 @@ package struct Observations: Sendable {
   package var pushedAuthorization: Endpoint?
   package var registration: Endpoint?
 
+  /// The hosts in `Host` with which the server answers; `nil` if it was not tried.
+  package var host: Hosts?
+
   // MARK: Authorization
   /// The reaction to a client that the server cannot know.
   package var unknownClient: Reaction?
@@ -108,6 +111,8 @@ package struct Observations: Sendable {
   package var tokenError: TokenReaction?
   package var tokenGET: TokenReaction?
   package var basic: Authentication?
+  /// HTTP Basic without form encoding; `nil` if it was not tried.
+  package var basicRaw: Authentication?
   package var post: Authentication?
   /// True if the client needs no secret.
   package var worksWithoutSecret: Bool?
@@ -143,6 +148,14 @@ package struct Observations: Sendable {
 }
 
 extension Observations {
+  /// The hosts in `Host` with which a server answers.
+  package enum Hosts: Sendable {
+    /// That of its URL and the public one, with the same result.
+    case both
+    case publicOnly
+    case upstreamOnly
+  }
+
   /// True if a sign-in works with PKCE parameters, as far as the probe has seen: the server answers an authorization
   /// request with a challenge like one without, or issued a code for one, and the token endpoint does not refuse a verifier.
   package var acceptsChallenge: Bool {

@@ -1,4 +1,26 @@
 extension ProbeReport {
+  /// The findings about the `Host` field; none if the server answers with each host.
+  var hostFindings: [Finding] {
+    switch observations.host {
+    case .publicOnly?:
+      [
+        .found(
+          .gateway, "host", "host", "public",
+          "the server refuses the host of its URL in `Host`, and not the public one", .likely,
+          advice: "`upstream.host: origin`, the default for an http server (docs/legacy-server.md)")
+      ]
+    case .upstreamOnly?:
+      [
+        .found(
+          .gateway, "host", "host", "upstream",
+          "the server refuses the public host in `Host`, and not that of its URL", .likely,
+          advice: "add the public host to those of the server, or set `upstream.host: upstream`; its forms may then "
+            + "fail, because browsers send the public host in `Origin` (docs/legacy-server.md)", isWarning: true)
+      ]
+    case .both?, nil: []
+    }
+  }
+
   var gatewayFindings: [Finding] {
     guard let answers = observations.gatewayAnswers else {
       return [

@@ -43,6 +43,9 @@ extension ProbeReport {
       return .open(
         .token, id, title, options.clientSecret == nil ? "needs `--client-id` and `--client-secret-file`" : tokenGap)
     }
+    if observations.basicRaw == .accepted {
+      return .found(.token, id, title, "basic_raw", "HTTP Basic works without form encoding only")
+    }
     switch (basic, post) {
     case (.accepted, .accepted):
       return .found(.token, id, title, "basic post", "HTTP Basic and fields of the body work")

@@ -29,7 +29,8 @@ package struct ProbeReport: Sendable {
 
   /// All findings.
   package var findings: [Finding] {
-    metadataFindings + endpointFindings + authorizationFindings + tokenFindings + signInFindings + gatewayFindings
+    metadataFindings + endpointFindings + authorizationFindings + tokenFindings + signInFindings + hostFindings
+      + gatewayFindings
   }
 
   /// The reason why a question about an authorization request of the operator's client has no answer.

@@ -42,6 +42,12 @@ package struct UpstreamBlock: Sendable {
     var lines = ["upstream:"]
     if let preset { lines.append("  kind: \(preset.kind)") }
     lines.append("  url: \(YAMLText.quoted(report.options.target.origin.description))")
+    // The default depends on the scheme (`UpstreamSettings.effectiveHost`).
+    switch (seen.host, report.options.target.origin.scheme) {
+    case (.publicOnly?, .https): lines.append("  host: origin")
+    case (.upstreamOnly?, .http): lines.append("  host: upstream")
+    default: break
+    }
     if let authorities = report.authorities { lines += ["  tls:", "    ca: \(YAMLText.quoted(authorities))"] }
     lines += endpointLines
     lines += authenticationLines + pkceLines
@@ -49,9 +55,12 @@ package struct UpstreamBlock: Sendable {
       lines.append("  state_limit: \(limit)")
     }
     let pages = seen.pagePaths.map { YAMLText.quoted($0) }
-    lines.append("  # TODO: the paths that browsers need, such as the login page. `/` is every path.")
+    lines += [
+      "  # TODO: all path prefixes that browsers and apps need, such as the login page and its files. In observe mode, every",
+      "  # path passes, and the log names those that are missing here.",
+    ]
     if !pages.isEmpty { lines.append("  # The probe was redirected to \(pages.joined(separator: ", ")).") }
-    lines.append("  pass: [/]")
+    lines.append("  pass: [\(pages.joined(separator: ", "))]")
     // A listed page can complete a stolen code that it repeats, so a guess is only a comment.
     if preset == nil {
       lines += [
@@ -88,11 +97,12 @@ package struct UpstreamBlock: Sendable {
   }
 
   private var authenticationLines: [String] {
-    let presetValue = preset?.settings.authenticatesInBody
-    if seen.basic == .accepted { return presetValue == true ? ["  authentication: basic"] : [] }
-    if seen.post == .accepted { return presetValue == true ? [] : ["  authentication: post"] }
+    let presetValue = preset?.settings.authentication
+    if seen.basic == .accepted { return presetValue == .post ? ["  authentication: basic"] : [] }
+    if seen.post == .accepted { return presetValue == .post ? [] : ["  authentication: post"] }
+    if seen.basicRaw == .accepted { return ["  authentication: basic_raw"] }
     guard preset == nil, report.options.clientSecret != nil || report.options.clientID == nil else { return [] }
-    return ["  # TODO: not tested: `basic` (default) or `post`.", "  authentication: basic"]
+    return ["  # TODO: not tested: `basic` (default), `basic_raw` or `post`.", "  authentication: basic"]
   }
 
   private var pkceLines: [String] {

@@ -29,7 +29,7 @@ extension Probe {
     }
     let form = ProbeRequest(.post, path, parameters(client: client, redirectURI: redirectURI))
     let posted = Reaction(
-      try await session.ask(form), redirectURI: redirectURI, path: path, origin: options.target.origin)
+      try await session.ask(form), redirectURI: redirectURI, path: path, origin: origin)
     observations.acceptsPOST = posted == known
     for (kind, uri) in Probe.otherRedirectURIs(redirectURI) {
       let reaction = try await authorize(path, parameters(client: client, redirectURI: uri), redirectURI: uri)

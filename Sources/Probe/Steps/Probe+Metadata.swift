@@ -47,7 +47,7 @@ extension Probe {
       guard let url = document.members[name]?.text.flatMap({ MetadataURL(parsing: $0) }),
         Word.path(url.path) == url.path
       else { continue }
-      if url.origin != options.target.origin { observations.documentHost = url.origin.description }
+      if url.origin != origin { observations.documentHost = url.origin.description }
       observations[keyPath: property] = .init(path: url.path, source: .document, isConfirmed: false)
     }
   }

@@ -23,6 +23,14 @@ extension Probe {
       if method == .basic { observations.basic = result } else { observations.post = result }
       if result == .accepted, observations.badCode == nil { observations.badCode = right }
     }
+    // A secret that form encoding changes may need the form that older servers read.
+    let isEncoded = FormEncoding.encode(secret.reveal()) != secret.reveal()
+    if observations.basic != .accepted, observations.post != .accepted, isEncoded {
+      let right = try await redeem(badCode(redirectURI: redirectURI), .basicRaw, client, secret)
+      let refused = try await redeem(badCode(redirectURI: redirectURI), .basicRaw, client, wrong)
+      observations.basicRaw = Probe.authentication(right, refused)
+      if observations.basicRaw == .accepted { observations.badCode = right }
+    }
     guard let method = workingMethod, let bad = observations.badCode else { return }
     let without = try await redeem(badCode(redirectURI: redirectURI, adding: [.init("client_id", client)]))
     observations.worksWithoutSecret = without.map { $0 == bad }
@@ -32,6 +40,8 @@ extension Probe {
   /// A method of client authentication (RFC 6749, section 2.3.1).
   enum Method: Sendable {
     case basic, post
+    /// HTTP Basic without form encoding (RFC 7617).
+    case basicRaw
     /// A client without a secret.
     case none
   }
@@ -42,6 +52,7 @@ extension Probe {
   var workingMethod: Method? {
     if observations.basic == .accepted { return .basic }
     if observations.post == .accepted { return .post }
+    if observations.basicRaw == .accepted { return .basicRaw }
     return options.clientSecret == nil && observations.worksWithoutSecret == true ? Method.none : nil
   }
 
@@ -90,6 +101,8 @@ extension Probe {
     switch (method, secret) {
     case (.basic, let secret?):
       request.authorization = BasicCredentials(user: client, password: secret).header
+    case (.basicRaw, let secret?):
+      request.authorization = BasicCredentials(user: client, password: secret).rawHeader
     case (.post, let secret?):
       request.parameters += [.init("client_id", client), .init("client_secret", secret.reveal())]
     case (.none, _), (_, nil): request.parameters.append(.init("client_id", client))

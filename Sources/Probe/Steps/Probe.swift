@@ -1,3 +1,5 @@
+import Policy
+
 /// Finds out how an OAuth server behaves. Each step sends requests and records what it has seen in `observations`; later
 /// steps use what earlier ones have found.
 ///
@@ -22,6 +24,7 @@ package final class Probe {
     do throws(ProbeStop) {
       try await findGateway()
       guard !isGateway else { return }
+      try await findHost()
       try await readMetadata()
       try await findEndpoints()
       try await probeAuthorization()
@@ -46,6 +49,13 @@ package final class Probe {
     answer.status == 200 && answer.contains("pkce-required")
   }
 
+  /// The origin by which the server knows itself: its URL, or the public host if it answers only with that one.
+  var origin: Origin {
+    let own = options.target.origin
+    guard observations.host == .publicOnly, let gateway = options.gateway else { return own }
+    return Origin(scheme: own.scheme, host: gateway.host, port: own.scheme == gateway.scheme ? gateway.port : nil)
+  }
+
   /// True if the operator has named a client and a redirect URI.
   package var hasClient: Bool { options.clientID != nil && options.redirectURI != nil }
 
@@ -62,7 +72,7 @@ package final class Probe {
   ) async throws(ProbeStop) -> AuthorizationAnswer {
     AuthorizationAnswer(
       try await session.ask(ProbeRequest(.get, path, parameters)), redirectURI: redirectURI, path: path,
-      origin: options.target.origin)
+      origin: origin)
   }
 
   /// Returns the parameters of an authorization request, by default of a client that no server knows.

@@ -1,4 +1,5 @@
 import OAuth
+import Policy
 
 /// The operator's input of a probe.
 package struct ProbeOptions: Sendable {
@@ -12,6 +13,8 @@ package struct ProbeOptions: Sendable {
   package var clientSecret: Secret?
   package var redirectURI: String?
   package var scope: String?
+  /// The public URL of the gateway, if the operator names it.
+  package var gateway: Origin?
 
   package init(_ target: ProbeTarget) {
     self.target = target

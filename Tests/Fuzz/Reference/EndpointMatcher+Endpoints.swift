@@ -3,7 +3,7 @@ import Policy
 
 extension EndpointMatcher {
   /// A matcher for the upstream's endpoints, without those of the gateway.
-  convenience init(endpoints: EndpointPaths, passPrefixes: [String] = [], notEndpoints: [String] = []) {
+  convenience init(endpoints: EndpointPaths, passPrefixes: [String]? = nil, notEndpoints: [String] = []) {
     self.init(
       ownPath: GatewaySettings.ownPath, paths: { endpoints.paths(of: $0) }, passPrefixes: passPrefixes,
       notEndpoints: notEndpoints)

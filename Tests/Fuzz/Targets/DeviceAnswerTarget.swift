@@ -8,7 +8,9 @@ import Time
 /// bounded times, and addresses of the gateway only.
 enum DeviceAnswerTarget {
   private static let gateway = Origin(scheme: .https, host: "gw.example")
-  private static let upstream = Origin(scheme: .http, host: "legacy.internal", port: 8_080)
+  private static let upstream = UpstreamSettings(
+    origin: Origin(scheme: .http, host: "legacy.internal", port: 8_080),
+    endpoints: EndpointPaths(authorization: [], token: []))
 
   static func check(_ input: [UInt8]) throws(Violation) {
     guard let members = JSONValue.members(of: input), let answer = UpstreamDeviceAnswer(members) else { return }
@@ -22,7 +24,7 @@ enum DeviceAnswerTarget {
     for page in [answer.page, answer.completePage] {
       guard let page else { continue }
       guard let address = UpstreamDeviceAnswer.address(of: page, gateway: gateway, upstream: upstream) else {
-        try Violation.unless(page.origin.host != upstream.host, "a page of the upstream is refused")
+        try Violation.unless(page.origin.host != upstream.origin.host, "a page of the upstream is refused")
         continue
       }
       try Violation.unless(address.hasPrefix("https://gw.example/"), "`\(address)` is not of the gateway")

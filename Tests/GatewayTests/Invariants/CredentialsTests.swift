@@ -285,8 +285,11 @@ struct CredentialsTests {
       let code = try await gateway.code("web:2")
       let form = gateway.tokenForm(code, "web:2") { $0.remove("client_id") }
       let right: Headers = ["Authorization": "Basic d2ViJTNBMjphK2IlMjVj"]
-      let wrong = try await gateway.expectRefused(
-        post: "/token", form, ["Authorization": "Basic d2ViOjI6YSBiJWM="], status: 401)
+      // Without form encoding, a colon ends the id.
+      try await gateway.expectRefused(
+        post: "/token", form, ["Authorization": "Basic d2ViOjI6YSBiJWM="], status: 400)
+      let other = BasicCredentials(user: "web:2", password: Secret("wrong")).header.reveal()
+      let wrong = try await gateway.expectRefused(post: "/token", form, ["Authorization": other], status: 401)
       #expect(wrong.headers["WWW-Authenticate"]?.hasPrefix("Basic") == true)
       var both = form
       both.append("client_secret", "a b%c")

@@ -98,6 +98,16 @@ struct PathTests {
     }
   }
 
+  @Test("I-path: an empty `pass` forwards no path, and `/` forwards all")
+  func emptyPass() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.passPrefixes = [] }
+    try await GatewayFixture.run(policy) { gateway in
+      try await gateway.expectRefused(get: "/login", status: 404)
+      await gateway.reload { $0.upstream.passPrefixes = UpstreamSettings.everyPath }
+      #expect(try await gateway.get("/login").status == 200)
+    }
+  }
+
   @Test("I-path: while every client is observed, the log names each path that `pass` would close")
   func notPassedObserved() async throws {
     let policy = try FixturePolicy.with { policy in
