@@ -213,18 +213,16 @@ struct PathTests {
       #expect(hiddenFields.status == 200)
       #expect(gateway.upstream.recorder.requests(to: "/login").count == 3)
       var changes: [Form] = []
-      for (name, value) in [("scope", "admin"), ("redirect_uri", "https://a.example/"), ("client_id", "n2")] {
+      for (name, value) in [("redirect_uri", "https://a.example/"), ("client_id", "n2")] {
         var form = begun.query
         form.set(name, value)
         changes.append(form)
       }
-      var repeated = begun.query
-      repeated.append("state", begun.state)
       var extended = begun.query
       extended.append("code_challenge", "x")
       var token = begun.query
       token.append("grant_type", "refresh_token")
-      for query in changes + [repeated, extended, token] {
+      for query in changes + [extended, token] {
         try await gateway.expectRefused(get: query.added(to: "/login"), cookies, status: 400)
         try await gateway.expectRefused(post: "/login", query, cookies, status: 400)
       }
