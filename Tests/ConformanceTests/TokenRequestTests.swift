@@ -214,7 +214,7 @@ struct TokenRequestTests {
   }
 
   @Test(
-    "6749-5.2-own-errors: a word, a number or a status that the operator has mapped is this error, and others stay as they are",
+    "6749-5.2-normalise: a word, a number or a status that the operator has mapped is this error, and others stay as they are",
     arguments: [
       Legacy(
         400, "application/json", #"{"error":{"message":"Session has expired","type":"OAuthException","code":1}}"#,
